@@ -1,0 +1,63 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { FAST_AND_FRAGILE, startCluster } from '../testing/postgres.ts';
+import { runStages, timed } from './checks/stages.ts';
+import { type Counts, findTestFiles, runTestFiles } from './test-files.ts';
+
+// `npm test`: all checks, then all tests on one PostgreSQL cluster. `npm test -- FILE...` runs these files alone.
+// `--test-name-pattern=...` chooses tests by name.
+
+const ROOT = join(import.meta.dirname, '..');
+const MINUTE = 60_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'test-name-pattern': { type: 'string', multiple: true, default: [] } },
+});
+const namePatterns = values['test-name-pattern'];
+const everything = positionals.length === 0 && namePatterns.length === 0;
+const { ordinary, solo } = findTestFiles(ROOT, positionals, process.cwd());
+
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    // Asked a second time: at once. What is still running ends with this process.
+    if (interruption.signal.aborted) process.exit(130);
+    interruption.abort();
+  });
+}
+
+const total: Counts = { passed: 0, failed: 0 };
+const add = ({ passed, failed }: Counts): boolean => {
+  total.passed += passed;
+  total.failed += failed;
+  return failed === 0;
+};
+
+if (everything) add(await runStages(interruption.signal));
+if (!interruption.signal.aborted) await runTests();
+
+const interrupted = interruption.signal.aborted;
+if (interrupted) console.log('\nInterrupted.');
+console.log(`\n${total.passed} passed, ${total.failed} failed`);
+// An explicit exit: an interrupted run may leave handles behind, and nothing is wanted of them any more.
+process.exit(interrupted ? 130 : total.failed === 0 ? 0 : 1);
+
+async function runTests(): Promise<void> {
+  const cluster = await startCluster({ settings: FAST_AND_FRAGILE });
+  process.env.WAYPOST_TEST_POSTGRES = cluster.url('postgres');
+  const options = { namePatterns, signal: interruption.signal };
+  try {
+    const concurrency = Math.max(2, Math.min(8, availableParallelism()));
+    await timed(`tests (${ordinary.length} files)`, async () =>
+      add(await runTestFiles(ordinary, { ...options, concurrency, timeout: 5 * MINUTE })),
+    );
+    if (solo.length === 0 || interruption.signal.aborted) return;
+    await timed(`heavy tests, one at a time (${solo.length} files)`, async () =>
+      add(await runTestFiles(solo, { ...options, concurrency: 1, timeout: 20 * MINUTE })),
+    );
+  } finally {
+    await cluster.stop();
+  }
+}

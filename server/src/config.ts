@@ -1,0 +1,219 @@
+/**
+ * Every setting of the service, in one table: its flag, its variable, its default and what it is for. `--help`, the
+ * readers of the command line and of the environment, and the type all come from it.
+ */
+import { parseArgs } from 'node:util';
+
+interface Setting<T> {
+  readonly default: T;
+  readonly read: (text: string) => T;
+  /** What a value looks like, for `--help`. */
+  readonly value: string;
+  readonly help: string;
+}
+
+export class ConfigError extends Error {}
+
+const text = (fallback: string, value: string, help: string): Setting<string> => ({
+  default: fallback,
+  read: (given) => given,
+  value,
+  help,
+});
+
+const optional = (value: string, help: string, check: (given: string) => string): Setting<string | undefined> => ({
+  default: undefined,
+  read: check,
+  value,
+  help,
+});
+
+function number(
+  fallback: number,
+  help: string,
+  { min = 0, max = Number.MAX_SAFE_INTEGER, whole = true } = {},
+): Setting<number> {
+  return {
+    default: fallback,
+    value: whole ? 'N' : 'SECONDS',
+    help,
+    read(given) {
+      const found = Number(given);
+      if (
+        given.trim() === '' ||
+        !Number.isFinite(found) ||
+        (whole && !Number.isInteger(found)) ||
+        found < min ||
+        found > max
+      ) {
+        throw new ConfigError(
+          `must be a ${whole ? 'whole ' : ''}number from ${min}${max < Number.MAX_SAFE_INTEGER ? ` to ${max}` : ''}, not "${given}"`,
+        );
+      }
+      return found;
+    },
+  };
+}
+
+const seconds = (fallback: number, help: string, min = 0): Setting<number> =>
+  number(fallback, help, { whole: false, min });
+
+const flag = (fallback: boolean, help: string): Setting<boolean> => ({
+  default: fallback,
+  value: 'true|false',
+  help,
+  read(given) {
+    if (given === 'true' || given === '1') return true;
+    if (given === 'false' || given === '0') return false;
+    throw new ConfigError(`must be true or false, not "${given}"`);
+  },
+});
+
+const list = (value: string, help: string): Setting<readonly string[]> => ({
+  default: [],
+  value,
+  help,
+  read: (given) =>
+    given
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+});
+
+const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
+
+function httpUrl(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
+    throw new ConfigError(`must be an http or https URL without query, not "${given}"`);
+  }
+  return url.href.replace(/\/$/, '');
+}
+
+function databaseUrl(given: string): string {
+  if (!/^postgres(ql)?:\/\//.test(given) || !URL.canParse(given)) {
+    throw new ConfigError('must be a postgres:// URL; leave it out to use the embedded store in the data folder');
+  }
+  return given;
+}
+
+const MIB = 1024 * 1024;
+
+export const settings = {
+  host: text('127.0.0.1', 'HOST', 'address to listen on'),
+  port: number(8080, 'port to listen on; 0 takes a free one', { max: 65535 }),
+  data: text('./data', 'DIR', 'folder of the embedded store'),
+  database: optional('URL', 'a postgres:// URL: use PostgreSQL instead of the embedded store', databaseUrl),
+  'base-url': optional('URL', 'address under which clients see the service, instead of the Host they sent', httpUrl),
+  'log-level': {
+    ...text('info', LOG_LEVELS.join('|'), 'how much is logged on stderr'),
+    read(given: string) {
+      if (!LOG_LEVELS.includes(given)) throw new ConfigError(`must be one of ${LOG_LEVELS.join(', ')}, not "${given}"`);
+      return given;
+    },
+  },
+  'trusted-proxies': list('IP,…', 'addresses of proxies whose Forwarded and X-Forwarded-* fields are believed'),
+  'cors-origins': list('ORIGIN,…', 'web origins that may call the service from a browser; * for all'),
+  'auto-create': flag(true, 'posting to an unknown destination creates it'),
+  'max-body': number(10 * MIB, 'largest body in bytes', { min: 1 }),
+  'max-headers': number(16 * 1024, 'largest header section in bytes', { min: 1024, max: MIB }),
+  'max-batch': number(1000, 'most messages in a batch or an answer', { min: 1, max: 10_000 }),
+  'max-wait': seconds(60, 'longest wait of a long-polling client'),
+  'max-waiting': number(50_000, 'most clients waiting at once', { min: 1 }),
+  'max-buffered': number(256 * MIB, 'most bytes of request bodies held in memory at once', { min: MIB }),
+  'remember-ids': seconds(86_400, 'how long client-chosen message ids are remembered after the message left', 0),
+  'once-lifetime': seconds(604_800, 'how long a create-next link can be used, and is remembered after its use', 1),
+  'disk-reserve': number(64 * MIB, 'posts are refused while less is free on the disk of the embedded store'),
+} as const;
+
+type Value<S> = S extends Setting<infer T> ? T : never;
+
+/** The settings by their names. */
+export type Options = { readonly [Name in keyof typeof settings]: Value<(typeof settings)[Name]> };
+
+const names = Object.keys(settings) as (keyof Options)[];
+const table = settings as Readonly<Record<string, Setting<unknown>>>;
+
+export const variableOf = (name: string): string => `WAYPOST_${name.toUpperCase().replaceAll('-', '_')}`;
+
+export const defaults: Options = Object.fromEntries(
+  Object.entries(table).map(([name, setting]) => [name, setting.default]),
+) as Options;
+
+/** Reads flags, then variables, then defaults. Throws a ConfigError that says what to do. */
+export function readOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Options {
+  const flags = readFlags(args);
+  const options: Record<string, unknown> = {};
+  for (const name of names) {
+    const setting = table[name] as Setting<unknown>;
+    const fromFlag = flags[name];
+    const given = fromFlag ?? environment[variableOf(name)];
+    const source = fromFlag === undefined ? variableOf(name) : `--${name}`;
+    try {
+      options[name] = given === undefined || given === '' ? setting.default : setting.read(given);
+    } catch (error) {
+      if (error instanceof ConfigError) throw new ConfigError(`${source} ${error.message}`);
+      throw error;
+    }
+  }
+  return options as unknown as Options;
+}
+
+function readFlags(args: readonly string[]): Record<string, string | undefined> {
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: false }).values as Record<string, string>;
+  } catch (error) {
+    const unknown = /--?[\w-]+/.exec((error as Error).message)?.[0]?.replace(/^-+/, '');
+    const near = unknown === undefined || unknown in table ? undefined : nearest(unknown);
+    const hint = near === undefined ? '' : ` Did you mean --${near}?`;
+    const what = unknown !== undefined && !(unknown in table) ? `unknown flag --${unknown}.` : (error as Error).message;
+    throw new ConfigError(`${what}${hint} See --help.`);
+  }
+}
+
+/** The setting whose name is the fewest edits away, if that is near enough to be a slip. */
+function nearest(given: string): string | undefined {
+  const ranked = names.map((name) => ({ name, edits: editDistance(given, name) })).sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best !== undefined && best.edits <= Math.max(2, best.name.length / 3) ? best.name : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+export function helpText(): string {
+  const rows = names.map((name) => {
+    const setting = table[name] as Setting<unknown>;
+    const shown = Array.isArray(setting.default) ? setting.default.join(',') : setting.default;
+    const fallback = shown === undefined || shown === '' ? '' : ` (default ${shown})`;
+    return [`  --${name} ${setting.value}`, `${setting.help}${fallback}`] as const;
+  });
+  const width = Math.min(44, Math.max(...rows.map(([left]) => left.length)));
+  const lines = rows.map(([left, right]) =>
+    left.length > width ? `${left}\n${' '.repeat(width + 2)}${right}` : `${left.padEnd(width + 2)}${right}`,
+  );
+  return [
+    'Usage: waypost serve [flags]',
+    '',
+    'Starts the service. Each flag can also be given as a variable: --base-url is WAYPOST_BASE_URL.',
+    '',
+    ...lines,
+    '',
+    'Documentation: README.md and docs/',
+    '',
+  ].join('\n');
+}

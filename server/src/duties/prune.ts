@@ -1,0 +1,102 @@
+/**
+ * Forgets what has passed its retention: consumed, dead and expired messages, client-chosen ids and used create-next
+ * chains. Works in small pieces, so that it never stands in the way of traffic.
+ */
+import { hashOfId } from '../messaging/message.ts';
+import { expireName } from '../messaging/queries/messages.ts';
+import { MAX_CONSUMED_KEPT } from '../messaging/settings.ts';
+import type { Place } from '../store/dialect.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Duty } from './duties.ts';
+
+const CHUNK = 500;
+const EVERY = 2000;
+/** Destinations looked at in one step. */
+const DESTINATIONS = 50;
+
+export function createPruner(store: Store, rememberIds: number): Duty {
+  // Where the walk over the destinations goes on.
+  let after = 0;
+  return async () => {
+    const now = store.now();
+    const step = await store.transaction(async (tx) => {
+      const found = await destinationsWithFinished(tx, after);
+      let full = false;
+      for (const dest of found) {
+        for (const place of tx.dialect.places)
+          full = (await pruneDestination(tx, place, dest, now, rememberIds)) || full;
+      }
+      return { last: found.at(-1) ?? 0, more: found.length === DESTINATIONS, full };
+    });
+    const forgotten = await store.transaction(
+      async (tx) => (await forgetNames(tx, now)) + (await forgetChains(tx, now)),
+    );
+    // A destination that had more than one piece is looked at again before the walk goes on.
+    if (step.full) return 0;
+    after = step.more ? step.last : 0;
+    return step.more || forgotten >= CHUNK ? 0 : EVERY;
+  };
+}
+
+async function destinationsWithFinished(tx: Tx, after: number): Promise<number[]> {
+  const found = new Set<number>();
+  for (const { delivery } of tx.dialect.places) {
+    let from = after;
+    for (let i = 0; i < DESTINATIONS; i++) {
+      // One probe of the index per destination, however many finished messages it has.
+      const text = `SELECT dest FROM ${delivery} WHERE state IN (5, 6, 7) AND dest > $1 ORDER BY dest LIMIT 1`;
+      const row = await tx.get<{ dest: number }>(text, [from]);
+      if (row === undefined) break;
+      found.add(row.dest);
+      from = row.dest;
+    }
+  }
+  return [...found].sort((a, b) => a - b).slice(0, DESTINATIONS);
+}
+
+/** True when a full piece was removed: there may be more. */
+async function pruneDestination(
+  tx: Tx,
+  place: Place,
+  dest: number,
+  now: number,
+  rememberIds: number,
+): Promise<boolean> {
+  const { message, delivery } = place;
+  const beyond = await tx.get<{ due: number }>(
+    `SELECT due FROM ${delivery} WHERE dest = $1 AND state IN (5, 6, 7)
+     ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
+    [dest],
+  );
+  const rows = await tx.all<{ id: number }>(
+    `DELETE FROM ${delivery} WHERE id IN
+       (SELECT id FROM ${delivery} WHERE dest = $1 AND state IN (5, 6, 7) AND due <= $2
+        ORDER BY due, id LIMIT ${CHUNK} ${tx.dialect.skipLocked})
+     RETURNING id`,
+    [dest, Math.max(now, beyond?.due ?? 0)],
+  );
+  if (rows.length === 0) return false;
+  const ids = tx.dialect.list(rows.map(({ id }) => id));
+  const text = `DELETE FROM ${message} WHERE id ${tx.dialect.inList('$1')} RETURNING name`;
+  for (const { name } of await tx.all<{ name: string | null }>(text, [ids])) {
+    // Ids are remembered from the moment the message is forgotten: at least as long as was promised.
+    if (name !== null) await expireName(tx, dest, hashOfId(name), now + rememberIds);
+  }
+  return rows.length >= CHUNK;
+}
+
+function forgetNames(tx: Tx, now: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM message_name WHERE (dest, hash) IN
+       (SELECT dest, hash FROM message_name WHERE forget <= $1 ORDER BY forget LIMIT ${CHUNK} ${tx.dialect.skipLocked})`,
+    [now],
+  );
+}
+
+function forgetChains(tx: Tx, now: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM once_chain WHERE chain IN
+       (SELECT chain FROM once_chain WHERE expires <= $1 ORDER BY expires LIMIT ${CHUNK} ${tx.dialect.skipLocked})`,
+    [now],
+  );
+}

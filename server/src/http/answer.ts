@@ -1,0 +1,28 @@
+/** What a handler returns. One place writes it to the client (see writer.ts). */
+import type { Document } from './document.ts';
+import type { Link } from './links.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** Further fields; names as they are to be written. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  /** Put in the Link field; hrefs may be paths. A document's own links need not be repeated here. */
+  readonly links?: readonly Link[];
+  /** Address templates for the Link-Template field. */
+  readonly templates?: readonly { readonly rel: string; readonly href: string }[];
+  /** Content as it is, with its Content-Type (null: none is sent). */
+  readonly content?: { readonly type: string | null; readonly body: Buffer };
+  /** Or a document, written in the media type the client prefers. */
+  readonly document?: Document;
+}
+
+export const NO_STORE = ['Cache-Control', 'no-store'] as const;
+
+export function noContent(extra: Omit<Answer, 'status'> = {}): Answer {
+  return { status: 204, ...extra };
+}
+
+/** Location holds a path here; the writer makes it absolute. */
+export function location(path: string): readonly [string, string] {
+  return ['Location', path];
+}

@@ -1,0 +1,65 @@
+/** Reads request bodies into memory, bounded per request and in all. */
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../problems.ts';
+
+const EMPTY = Buffer.alloc(0);
+
+export interface BodyReader {
+  read(message: IncomingMessage): Promise<Buffer> | Buffer;
+  /** What is wrong with a body that has been announced but not sent yet. */
+  refuse(message: IncomingMessage): Problem | undefined;
+}
+
+export function createBodyReader(limits: { body: number; buffered: number }): BodyReader {
+  let buffered = 0;
+
+  const tooLarge = (): Problem => new Problem('too-large', `the body is larger than the limit of ${limits.body} bytes`);
+  const busy = (): Problem =>
+    new Problem('busy', 'too many request bodies are being received', { headers: { 'Retry-After': '1' } });
+
+  function refuse(message: IncomingMessage): Problem | undefined {
+    const announced = Number(message.headers['content-length'] ?? 0);
+    if (announced > limits.body) return tooLarge();
+    return buffered > 0 && buffered + announced > limits.buffered ? busy() : undefined;
+  }
+
+  function collect(message: IncomingMessage): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      let over = false;
+      const finish = (settle: () => void): void => {
+        if (over) return;
+        over = true;
+        buffered -= size;
+        settle();
+      };
+      message.on('data', (chunk: Buffer) => {
+        if (over) return;
+        size += chunk.length;
+        buffered += chunk.length;
+        if (size > limits.body) finish(() => reject(tooLarge()));
+        else if (buffered > limits.buffered) finish(() => reject(busy()));
+        else chunks.push(chunk);
+      });
+      message.once('end', () =>
+        finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))),
+      );
+      message.once('error', () => finish(() => reject(cutOff())));
+      message.once('close', () => finish(() => reject(cutOff())));
+    });
+  }
+
+  return {
+    refuse,
+    read(message) {
+      const { headers } = message;
+      if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;
+      const refusal = refuse(message);
+      if (refusal !== undefined) throw refusal;
+      return collect(message);
+    },
+  };
+}
+
+const cutOff = (): Problem => new Problem('bad-request', 'the request ended before its body was complete');

@@ -1,0 +1,108 @@
+/** Reads small documents that clients send: JSON, XML and forms yield the same plain fields. */
+import { Problem } from '../problems.ts';
+import { FormError, parseForm } from './forms.ts';
+import type { Request } from './request.ts';
+import { ATOM, parseXml, type XmlElement, XmlError } from './xml.ts';
+
+/** Values are texts, except in JSON, which has kinds of its own. */
+export type InputFields = Readonly<Record<string, unknown>>;
+
+export interface InputOptions {
+  /** The XML media types that are read besides application/xml and text/xml. */
+  readonly xmlTypes?: readonly string[];
+  /** The root element XML must have. */
+  readonly element: string;
+  readonly forms?: boolean;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+export function acceptedTypes(options: InputOptions): string[] {
+  const types = ['application/json', 'application/xml', ...(options.xmlTypes ?? [])];
+  return options.forms === false ? types : [...types, FORM];
+}
+
+/** The media type without its parameters, in lower case. */
+export function mediaTypeOf(request: Request): string | undefined {
+  return request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+}
+
+/** Reads the body's fields. An empty body has none. */
+export function readFields(request: Request, options: InputOptions): InputFields {
+  if (request.body.length === 0) return {};
+  const type = mediaTypeOf(request);
+  if (type === 'application/json' || type?.endsWith('+json')) return readJson(request.body);
+  if (type === 'application/xml' || type === 'text/xml' || (type !== undefined && options.xmlTypes?.includes(type))) {
+    return xmlFields(readXml(request.body, options.element));
+  }
+  if (type === FORM && options.forms !== false) return readForm(request.body);
+  throw unsupported(type, acceptedTypes(options));
+}
+
+export function unsupported(type: string | undefined, accepted: readonly string[]): Problem {
+  const list = accepted.join(', ');
+  const found = type === undefined ? 'the body has no Content-Type' : `${type} is not understood here`;
+  return new Problem('unsupported-media-type', `${found}; send one of ${list}`, { headers: { 'Accept-Post': list } });
+}
+
+function readJson(body: Buffer): InputFields {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (error) {
+    throw new Problem('bad-body', `the body is not well-formed JSON: ${(error as Error).message}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Problem('bad-body', 'the body must be a JSON object');
+  }
+  return value as InputFields;
+}
+
+export function readXml(body: Buffer, element: string): XmlElement {
+  let root: XmlElement;
+  try {
+    root = parseXml(body);
+  } catch (error) {
+    if (error instanceof XmlError)
+      throw new Problem('bad-body', `the body is not XML that can be read: ${error.message}`);
+    throw error;
+  }
+  if (root.name !== element) {
+    throw new Problem('invalid', `the root element must be <${element}>, not <${root.name}>`, {
+      errors: [{ pointer: '/', detail: `must be <${element}>` }],
+    });
+  }
+  return root;
+}
+
+/** Attributes and child elements as fields; links are read where they are needed. */
+export function xmlFields(root: XmlElement): InputFields {
+  const fields: Record<string, unknown> = Object.create(null);
+  Object.assign(fields, root.attributes);
+  for (const child of root.children) {
+    if (child.name === 'link' && (child.namespace === ATOM || child.namespace === '')) continue;
+    if (child.name in fields) throw new Problem('invalid', `<${child.name}> must be given once`);
+    fields[child.name] = child.children.length === 0 ? child.text.trim() : xmlFields(child);
+  }
+  return fields;
+}
+
+function readForm(body: Buffer): InputFields {
+  let form: Map<string, string[]>;
+  try {
+    form = parseForm(body);
+  } catch (error) {
+    if (error instanceof FormError) throw new Problem('bad-body', `the form cannot be read: ${error.message}`);
+    throw error;
+  }
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const [name, values] of form) {
+    if (values.length > 1) {
+      throw new Problem('invalid', `${name} must be given once`, {
+        errors: [{ pointer: `/${name}`, detail: 'must be given once' }],
+      });
+    }
+    fields[name] = values[0];
+  }
+  return fields;
+}

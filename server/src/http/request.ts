@@ -1,0 +1,87 @@
+/** A request as handlers see it: read once, complete, with nothing of the socket but whether the client is still there. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { type Preferences, parsePrefer } from './prefer.ts';
+
+export interface Request {
+  readonly id: string;
+  readonly method: string;
+  /** The path as it was sent, without the query. */
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** The address under which this client sees the service, without a slash at its end. */
+  readonly base: string;
+  readonly prefer: Preferences;
+  /** Whether the client is known to have hung up. */
+  readonly gone: boolean;
+  onGone(callback: () => void): void;
+  /** The path of a URI of this service, undefined for any other URI. */
+  localPath(uri: string): string | undefined;
+}
+
+const NO_QUERY = new URLSearchParams();
+const NO_PREFERENCES: Preferences = parsePrefer(undefined);
+
+export interface RequestParts {
+  readonly id: string;
+  readonly path: string;
+  readonly query: string | undefined;
+  readonly parameters: Record<string, string>;
+  readonly base: string;
+  readonly localPath: (uri: string, base: string) => string | undefined;
+}
+
+export class HttpRequest implements Request {
+  readonly id: string;
+  readonly path: string;
+  readonly parameters: Record<string, string>;
+  readonly base: string;
+  readonly query: URLSearchParams;
+  body: Buffer = Buffer.alloc(0);
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #localPath: RequestParts['localPath'];
+
+  constructor(message: IncomingMessage, response: ServerResponse, parts: RequestParts) {
+    this.#message = message;
+    this.#response = response;
+    this.id = parts.id;
+    this.path = parts.path;
+    this.parameters = parts.parameters;
+    this.base = parts.base;
+    this.query = parts.query === undefined ? NO_QUERY : new URLSearchParams(parts.query);
+    this.#localPath = parts.localPath;
+  }
+
+  get method(): string {
+    return this.#message.method as string;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#message.headers;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#message.rawHeaders;
+  }
+
+  get prefer(): Preferences {
+    const value = this.#message.headers.prefer;
+    return value === undefined ? NO_PREFERENCES : parsePrefer(Array.isArray(value) ? value.join(', ') : value);
+  }
+
+  get gone(): boolean {
+    return this.#response.destroyed || this.#message.socket.destroyed;
+  }
+
+  onGone(callback: () => void): void {
+    this.#response.once('close', callback);
+  }
+
+  localPath(uri: string): string | undefined {
+    return this.#localPath(uri, this.base);
+  }
+}

@@ -1,0 +1,122 @@
+/** Finds the operation for a request, runs it and has its answer written. Every failure becomes a problem here. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import findMyWay from 'find-my-way';
+import { newRequestId } from '../ids.ts';
+import { Problem } from '../problems.ts';
+import type { Answer } from './answer.ts';
+import { type BaseUrlOptions, baseOf } from './base-url.ts';
+import type { BodyReader } from './body.ts';
+import { allowedMethods, type Method, type Operation, type Route } from './operation.ts';
+import { HttpRequest } from './request.ts';
+import { type Exchange, writeAnswer, writeProblem } from './writer.ts';
+
+export interface RouterOptions {
+  readonly routes: readonly Route[];
+  readonly base: BaseUrlOptions;
+  readonly bodies: BodyReader;
+  readonly localPath: (uri: string, base: string) => string | undefined;
+  readonly cors: (message: IncomingMessage, allow?: string) => readonly string[];
+  /** Told of failures that are ours. */
+  readonly onFault: (error: unknown, requestId: string) => void;
+  /** Whether the connection is to be closed after this answer. */
+  readonly draining: () => boolean;
+}
+
+export type Dispatch = (message: IncomingMessage, response: ServerResponse) => void;
+
+/** Longer addresses are refused: names have at most 250 characters, each up to three when encoded. */
+const MAX_URL = 8192;
+
+export function createRouter(options: RouterOptions): Dispatch {
+  const { base, bodies, cors, localPath, onFault, draining } = options;
+  // All routes hang under one method: whether the method fits is decided here, to answer 405 with Allow.
+  const router = findMyWay({ maxParamLength: MAX_URL, ignoreDuplicateSlashes: false });
+  for (const route of options.routes) router.on('GET', route.resource.pattern, () => {}, route);
+  const allowed = new Map(options.routes.map((route) => [route, allowedMethods(route)]));
+
+  function findRoute(path: string): { route: Route; parameters: Record<string, string> } {
+    const found = router.find('GET', path);
+    const route = found?.store as Route | undefined;
+    if (found === null || route === undefined) {
+      // The router answers an address it cannot decode with a handler without a store.
+      try {
+        decodeURIComponent(path);
+      } catch {
+        throw new Problem('bad-request', 'the address contains a percent sign that is not followed by two hex digits');
+      }
+      throw new Problem('not-found', 'no resource has this address');
+    }
+    return { route, parameters: found.params as Record<string, string> };
+  }
+
+  async function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    const [path, query] = splitTarget(message.url ?? '/');
+    if (message.method === 'OPTIONS' && path === '*') return { status: 204 };
+    const { route, parameters } = findRoute(path);
+    const allow = allowed.get(route) as string;
+    if (message.method === 'OPTIONS') return optionsAnswer(route, allow);
+    const method = (message.method === 'HEAD' ? 'GET' : message.method) as Method;
+    const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
+    if (operation === undefined) throw methodNotAllowed(message.method as string, route, allow);
+    const { id } = exchange;
+    const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
+    const body = bodies.read(message);
+    request.body = body instanceof Promise ? await body : body;
+    return operation.handle(request);
+  }
+
+  return (message, response) => {
+    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [] };
+    const fail = (error: unknown): void => {
+      if (error instanceof Problem) {
+        if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
+        writeProblem(exchange, error);
+        return;
+      }
+      onFault(error, exchange.id);
+      writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
+    };
+    try {
+      const fields = [...cors(message, preflightAllow(message)), ...(draining() ? ['Connection', 'close'] : [])];
+      exchange = { ...exchange, fields, base: baseOf(message, base) };
+      answer(exchange, message, response)
+        .then((found) => writeAnswer(exchange, found))
+        .catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  function preflightAllow(message: IncomingMessage): string | undefined {
+    if (message.method !== 'OPTIONS' || message.headers.origin === undefined) return undefined;
+    const found = router.find('GET', splitTarget(message.url ?? '/')[0]);
+    return allowed.get(found?.store as Route);
+  }
+}
+
+function optionsAnswer(route: Route, allow: string): Answer {
+  const accepts = (route.operations.POST as Operation | undefined)?.accepts;
+  const headers: [string, string][] = [['Allow', allow]];
+  if (accepts !== undefined)
+    headers.push(['Accept-Post', accepts.map((type) => (type === '*' ? '*/*' : type)).join(', ')]);
+  return { status: 204, headers };
+}
+
+function methodNotAllowed(method: string, route: Route, allow: string): Problem {
+  return new Problem('method-not-allowed', `${method} is not possible on ${route.title.toLowerCase()}; use ${allow}`, {
+    headers: { Allow: allow },
+  });
+}
+
+/** Path and query of a request target, which may be an absolute URI. */
+function splitTarget(target: string): [path: string, query: string | undefined] {
+  if (target.length > MAX_URL) throw new Problem('uri-too-long', `addresses have at most ${MAX_URL} characters`);
+  let path = target;
+  if (!path.startsWith('/') && path !== '*') {
+    const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/i.exec(path)?.[1];
+    if (rest === undefined) throw new Problem('bad-request', 'the request target is neither a path nor a URI');
+    path = rest.startsWith('/') ? rest : `/${rest}`;
+  }
+  const mark = path.indexOf('?');
+  return mark < 0 ? [path, undefined] : [path.slice(0, mark), path.slice(mark + 1)];
+}

@@ -1,0 +1,92 @@
+/** Writes answers. The only place that touches a response. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Problem } from '../problems.ts';
+import type { Answer } from './answer.ts';
+import { isNotModified } from './conditions.ts';
+import { offersOf, represent } from './document.ts';
+import { formatLinks, type Link } from './links.ts';
+import { problemAnswer } from './problem-answer.ts';
+
+/** What the writer knows of the exchange, even when the request could not be read. */
+export interface Exchange {
+  readonly id: string;
+  readonly base: string;
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Fields for every answer of this exchange (CORS, Connection). */
+  readonly fields: readonly string[];
+}
+
+/** Fields whose value is a URI reference and may hold a path of ours. */
+const URI_FIELDS = new Set(['Location', 'Content-Location']);
+
+export function writeAnswer(exchange: Exchange, answer: Answer): void {
+  const { base, message, response } = exchange;
+  const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
+  const headers = [...exchange.fields, 'X-Request-Id', exchange.id];
+  for (const [name, value] of answer.headers ?? []) headers.push(name, URI_FIELDS.has(name) ? absolute(value) : value);
+
+  const links =
+    answer.document === undefined ? (answer.links ?? []) : [...answer.document.links, ...(answer.links ?? [])];
+  if (links.length > 0) headers.push('Link', formatLinks(withAbsolute(links, absolute)));
+  if (answer.templates !== undefined && answer.templates.length > 0) {
+    const templates = answer.templates.map(({ rel, href }) => `"${absolute(href)}"; rel="${rel}"`);
+    headers.push('Link-Template', templates.join(', '));
+  }
+
+  let { status } = answer;
+  let body = answer.content?.body;
+  if (answer.content?.type != null) headers.push('Content-Type', answer.content.type);
+  if (answer.document !== undefined) {
+    headers.push('Vary', 'Accept');
+    const found = represent(answer.document, message.headers.accept, absolute);
+    if (found === undefined) {
+      writeProblem(exchange, notAcceptable(offersOf(answer.document)));
+      return;
+    }
+    headers.push('Content-Type', found.type);
+    body = found.body;
+    if (found.etag !== undefined) {
+      headers.push('ETag', found.etag);
+      const safe = message.method === 'GET' || message.method === 'HEAD';
+      if (safe && status === 200 && isNotModified(message, found.etag)) {
+        status = 304;
+        body = undefined;
+      }
+    }
+  }
+  send(message, response, status, headers, body);
+}
+
+function withAbsolute(links: readonly Link[], absolute: (href: string) => string): Link[] {
+  return links.map((link) => ({ ...link, href: absolute(link.href) }));
+}
+
+function notAcceptable(offers: readonly string[]): Problem {
+  return new Problem('not-acceptable', `this can be served as ${offers.join(', ')}`, {
+    members: { available: offers },
+  });
+}
+
+export function writeProblem(exchange: Exchange, problem: Problem): void {
+  const { message, response } = exchange;
+  const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
+  const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
+  // A body that was not read to its end would be taken for the next request.
+  if (!message.complete) headers.push('Connection', 'close');
+  send(message, response, problem.status, headers, rendered.body);
+}
+
+function send(
+  message: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: string[],
+  body?: Buffer,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const hasContent = status !== 204 && status !== 304;
+  if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
+  response.writeHead(status, headers);
+  response.end(hasContent && message.method !== 'HEAD' ? body : undefined);
+}

@@ -1,0 +1,68 @@
+/**
+ * The only source of identity. Ids are numbers inside and short opaque words outside: a keyed permutation of 52 bits
+ * makes them impossible to count through, and so unlikely to meet an id that a client chose that the two never mix.
+ */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+
+const HALF = 26;
+const MASK = 2 ** HALF - 1;
+const ROUNDS = 6;
+/** 11 characters of 32 hold 55 bits; the alphabet leaves out letters that are easily confused. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const LENGTH = 11;
+const VALUES = new Map([...ALPHABET].map((letter, value) => [letter, value]));
+
+export interface Sealer {
+  /** The word for a number below 2^52. */
+  seal(id: number): string;
+  /** The number of a word, or undefined when no word of this service looks like that. */
+  open(word: string): number | undefined;
+}
+
+export function createSealer(secret: Buffer): Sealer {
+  const key = createHmac('sha256', secret).update('message ids').digest();
+  const keys = Array.from({ length: ROUNDS }, (_, round) => key.readUInt32LE(round * 4) | 1);
+
+  const mix = (half: number, round: number): number => {
+    let x = Math.imul(half ^ (round * 0x9e3779b1), keys[round] as number);
+    x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d);
+    x = Math.imul(x ^ (x >>> 12), 0x297a2d39);
+    return (x ^ (x >>> 15)) & MASK;
+  };
+
+  return {
+    seal(id) {
+      let left = Math.floor(id / (MASK + 1));
+      let right = id & MASK;
+      for (let round = 0; round < ROUNDS; round++) [left, right] = [right, left ^ mix(right, round)];
+      let rest = left * (MASK + 1) + right;
+      let word = '';
+      for (let i = 0; i < LENGTH; i++) {
+        word = ALPHABET[rest % 32] + word;
+        rest = Math.floor(rest / 32);
+      }
+      return word;
+    },
+    open(word) {
+      if (word.length !== LENGTH) return undefined;
+      let number = 0;
+      for (const letter of word) {
+        const value = VALUES.get(letter);
+        if (value === undefined) return undefined;
+        number = number * 32 + value;
+      }
+      if (number >= 2 ** (2 * HALF)) return undefined;
+      let left = Math.floor(number / (MASK + 1));
+      let right = number & MASK;
+      for (let round = ROUNDS - 1; round >= 0; round--) [left, right] = [right ^ mix(left, round), left];
+      return left * (MASK + 1) + right;
+    },
+  };
+}
+
+export const newRequestId = (): string => randomUUID();
+
+/** A fencing token: a positive safe integer that cannot be guessed. */
+export function newToken(): number {
+  return randomBytes(6).readUIntBE(0, 6) + 1;
+}

@@ -1,0 +1,50 @@
+/** What a short text from outside may be: a number, a length of time, a truth. Said once for reader and description. */
+
+export interface Kind<T> {
+  /** Undefined when the text is not of this kind. */
+  read(text: string): T | undefined;
+  /** Completes "must be …". */
+  readonly expected: string;
+  /** As JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+const DECIMAL = /^\d{1,15}(\.\d{1,9})?$/;
+
+/** A length of time, whole or decimal seconds. */
+export const seconds: Kind<number> = {
+  read: (text) => (DECIMAL.test(text) ? Number(text) : undefined),
+  expected: 'a number of seconds, whole or decimal, not negative',
+  schema: { type: 'number', minimum: 0 },
+};
+
+export function secondsUpTo(most: number, { above = -1 } = {}): Kind<number> {
+  return {
+    read(text) {
+      const value = seconds.read(text);
+      return value !== undefined && value <= most && value > above ? value : undefined;
+    },
+    expected: `${above < 0 ? seconds.expected : `a number of seconds above ${above}`}, at most ${most}`,
+    schema: { ...seconds.schema, maximum: most, ...(above < 0 ? {} : { exclusiveMinimum: above }) },
+  };
+}
+
+export function integer(minimum: number, maximum: number): Kind<number> {
+  return {
+    read(text) {
+      if (!/^-?\d{1,16}$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= minimum && value <= maximum ? value : undefined;
+    },
+    expected: `a whole number from ${minimum} to ${maximum}`,
+    schema: { type: 'integer', minimum, maximum },
+  };
+}
+
+export const boolean: Kind<boolean> = {
+  read: (text) => (text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : undefined),
+  expected: 'true, false, 1 or 0',
+  schema: { type: 'boolean' },
+};
+
+export const anyText: Kind<string> = { read: (text) => text, expected: 'text', schema: { type: 'string' } };

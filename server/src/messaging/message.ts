@@ -1,0 +1,65 @@
+/** Messages as the rules see them: states, times and what a posting asks for. */
+import { createHash } from 'node:crypto';
+import type { QueryValues } from '../http/parameters.ts';
+import { boolean, integer, secondsUpTo } from '../kinds.ts';
+import { DEAD, DELAYED, EXPIRED, LEASED, READY } from '../store/store.ts';
+import type { EffectiveSettings } from './settings.ts';
+
+export type MessageState = 'available' | 'delayed' | 'leased' | 'acknowledged' | 'dead' | 'expired';
+
+const stateNames: Readonly<Record<number, MessageState>> = {
+  [READY]: 'available',
+  [LEASED]: 'leased',
+  [DELAYED]: 'delayed',
+  [DEAD]: 'dead',
+  [EXPIRED]: 'expired',
+};
+
+/** The state as clients see it. What nobody has noted yet, that a lease, a delay or a life is over, counts already. */
+export function stateOf(
+  delivery: { state: number; due: number | null; expires: number | null },
+  now: number,
+): MessageState {
+  const waiting = delivery.state === READY || delivery.state === LEASED || delivery.state === DELAYED;
+  if (waiting && delivery.expires !== null && delivery.expires <= now) return 'expired';
+  const over = delivery.due !== null && delivery.due <= now;
+  if (waiting && over) return 'available';
+  return stateNames[delivery.state] ?? 'acknowledged';
+}
+
+const MOST_SECONDS = 365 * 86_400;
+
+export const postingQuery = {
+  persistent: { kind: boolean, help: 'false: no disk write, and lost when the service restarts (default true)' },
+  delay: { kind: secondsUpTo(MOST_SECONDS), help: 'seconds before the message can be received' },
+  ttl: { kind: secondsUpTo(MOST_SECONDS), help: 'seconds after which it is no longer delivered' },
+  priority: { kind: integer(0, 9), help: '0 to 9, 9 first (default 4)' },
+} as const;
+
+export type PostingWishes = QueryValues<typeof postingQuery>;
+
+const DEFAULT_PRIORITY = 4;
+
+/** Order and times of a new message, from what the poster wished and what the destination sets. */
+export function placement(wishes: PostingWishes, settings: EffectiveSettings, now: number) {
+  const delay = wishes.delay ?? settings.delay ?? 0;
+  const ttl = wishes.ttl ?? settings.ttl;
+  return {
+    rank: 9 - (wishes.priority ?? DEFAULT_PRIORITY),
+    delayedUntil: delay > 0 ? Math.ceil(now + delay * 1000) : null,
+    expires: ttl === undefined ? null : Math.ceil(now + ttl * 1000),
+  };
+}
+
+/** Of a client-chosen id: the key by which it is remembered. */
+export const hashOfId = (id: string): Buffer => createHash('sha256').update(id).digest().subarray(0, 16);
+
+/** Of what makes two messages under one id the same: body and Content-Type, nothing else (A6). */
+export function hashOfContent(contentType: string | null, body: Buffer): Buffer {
+  const hash = createHash('sha256');
+  hash
+    .update(contentType === null ? '-' : `+${contentType}`)
+    .update('\0')
+    .update(body);
+  return hash.digest().subarray(0, 16);
+}

@@ -1,0 +1,119 @@
+/** SQL of destinations: one function per statement, the same text on both engines. */
+import type { Page } from '../../http/paging.ts';
+import type { Tx } from '../../store/store.ts';
+import { COUNT_LIMIT, type Counts, type Destination } from '../destination.ts';
+import { type DestinationKind, effectiveSettings, type Settings } from '../settings.ts';
+
+interface DestinationRow {
+  readonly id: number;
+  readonly kind: DestinationKind;
+  readonly name: string;
+  readonly settings: string;
+  readonly version: number;
+  readonly created: number;
+}
+
+function toDestination(row: DestinationRow): Destination {
+  const settings = JSON.parse(row.settings) as Settings;
+  return { ...row, settings, effective: effectiveSettings(row.kind, row.name, settings) };
+}
+
+const DESTINATION = 'SELECT id, kind, name, settings, version, created FROM destination';
+
+export async function findDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
+  const row = await tx.get<DestinationRow>(`${DESTINATION} WHERE kind = $1 AND name = $2`, [kind, name]);
+  return row && toDestination(row);
+}
+
+/** Finds it and keeps others from changing or deleting it until the transaction ends. */
+export async function lockDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
+  const text = `${DESTINATION} WHERE kind = $1 AND name = $2 ${tx.dialect.forUpdate}`;
+  const row = await tx.get<DestinationRow>(text, [kind, name]);
+  return row && toDestination(row);
+}
+
+export async function listDestinations(tx: Tx, kind: DestinationKind, page: Page): Promise<Destination[]> {
+  const [comparison, order] = page.backwards ? ['<', 'DESC'] : ['>', 'ASC'];
+  const rows = await tx.all<DestinationRow>(
+    `${DESTINATION} WHERE kind = $1 AND name ${comparison} $2 ORDER BY name ${order} LIMIT $3`,
+    [kind, page.key ?? '', page.limit + 1],
+  );
+  return rows.map(toDestination);
+}
+
+/** False when another destination has the name. */
+export async function insertDestination(tx: Tx, destination: Omit<Destination, 'effective'>): Promise<boolean> {
+  const { id, kind, name, settings, version, created } = destination;
+  const row = await tx.get(
+    `INSERT INTO destination (id, kind, name, settings, version, created) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (kind, name) DO NOTHING RETURNING id`,
+    [id, kind, name, JSON.stringify(settings), version, created],
+  );
+  return row !== undefined;
+}
+
+/** Positions start above those of every deleted topic, so that an old link never skips messages of a new one. */
+export async function insertTopicPosition(tx: Tx, id: number): Promise<void> {
+  await tx.run(`INSERT INTO topic_position (dest, last) SELECT $1, number FROM meta WHERE name = 'topic-floor'`, [id]);
+}
+
+export async function updateSettings(tx: Tx, id: number, settings: Settings): Promise<void> {
+  await tx.run('UPDATE destination SET settings = $2, version = version + 1 WHERE id = $1', [
+    id,
+    JSON.stringify(settings),
+  ]);
+}
+
+/** The name is free at once; what lies in it is swept away by a duty. */
+export async function deleteDestination(tx: Tx, id: number): Promise<void> {
+  await tx.run('DELETE FROM destination WHERE id = $1', [id]);
+  const topic = await tx.get<{ last: number }>('DELETE FROM topic_position WHERE dest = $1 RETURNING last', [id]);
+  if (topic !== undefined) {
+    await tx.run(`UPDATE meta SET number = $1 WHERE name = 'topic-floor' AND number < $1`, [topic.last]);
+  }
+  await tx.run('INSERT INTO doomed_destination (id) VALUES ($1)', [id]);
+}
+
+/** Whether anything would be lost with the destination: a waiting message of a queue, a retained one of a topic. */
+export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<boolean> {
+  for (const { delivery, message } of tx.dialect.places) {
+    const found =
+      kind === 'queue'
+        ? await tx.get(
+            `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)
+               OR EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state IN (1, 2, 4))`,
+            [id],
+          )
+        : await tx.get(`SELECT 1 AS found FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT 1`, [id]);
+    if (found !== undefined) return true;
+  }
+  return false;
+}
+
+export async function countQueue(tx: Tx, id: number): Promise<Counts> {
+  const counts = { available: 0, delayed: 0, leased: 0, dead: 0 };
+  const part = (delivery: string, where: string) =>
+    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS some)`;
+  for (const { delivery } of tx.dialect.places) {
+    const row = await tx.get<typeof counts>(
+      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, 'state = 2')} AS delayed,
+              ${part(delivery, 'state = 1')} AS leased, ${part(delivery, 'state = 6')} AS dead`,
+      [id],
+    );
+    for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += row?.[name] ?? 0;
+  }
+  return counts;
+}
+
+export async function countTopic(tx: Tx, id: number): Promise<number> {
+  let retained = 0;
+  for (const { message } of tx.dialect.places) {
+    const row = await tx.get<{ count: number }>(
+      `SELECT count(*) AS count FROM
+         (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT ${COUNT_LIMIT + 1}) AS some`,
+      [id],
+    );
+    retained += row?.count ?? 0;
+  }
+  return retained;
+}

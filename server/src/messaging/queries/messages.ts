@@ -1,0 +1,131 @@
+/** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
+import type { StoredMessage, Tx } from '../../store/store.ts';
+
+export interface MessageRow {
+  readonly id: number;
+  readonly dest: number;
+  readonly pos: number | null;
+  readonly posted: number;
+  readonly content_type: string | null;
+  readonly headers: string;
+  readonly name: string | null;
+  readonly body: Buffer;
+}
+
+/** A message with its delivery; topic messages have none. */
+export interface FoundMessage {
+  readonly message: StoredMessage;
+  readonly delivery: { state: number; due: number | null; expires: number | null; tries: number } | undefined;
+}
+
+interface FoundRow extends MessageRow {
+  readonly state: number | null;
+  readonly due: number | null;
+  readonly expires: number | null;
+  readonly tries: number | null;
+}
+
+const FOUND =
+  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries';
+
+function toFound(row: FoundRow): FoundMessage {
+  const { id, dest, pos, posted, content_type, headers, name, body, state, due, expires, tries } = row;
+  return {
+    message: { id, destination: dest, position: pos, posted, contentType: content_type, headers, name, body },
+    delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0 },
+  };
+}
+
+export async function findMessage(tx: Tx, destination: number, id: number): Promise<FoundMessage | undefined> {
+  const { message, delivery } = tx.dialect.placeOf(id);
+  const row = await tx.get<FoundRow>(
+    `SELECT ${FOUND} FROM ${message} m LEFT JOIN ${delivery} d ON d.id = m.id WHERE m.id = $1 AND m.dest = $2`,
+    [id, destination],
+  );
+  return row && toFound(row);
+}
+
+interface Head {
+  readonly id: number;
+  readonly rank: number;
+  readonly ord: number;
+  readonly size: number;
+}
+
+/** The messages a receiver would get now, without taking them; the first whatever its size, the rest within the bytes. */
+export async function peekQueue(
+  tx: Tx,
+  destination: number,
+  { max, maxBytes, now }: { max: number; maxBytes: number; now: number },
+): Promise<FoundMessage[]> {
+  const heads: Head[] = [];
+  for (const { delivery } of tx.dialect.places) {
+    const text = `SELECT id, rank, ord, size FROM ${delivery}
+      WHERE dest = $1 AND state = 0 AND (expires IS NULL OR expires > $2) ORDER BY rank, ord LIMIT $3`;
+    heads.push(...(await tx.all<Head>(text, [destination, now, max])));
+  }
+  heads.sort((a, b) => a.rank - b.rank || a.ord - b.ord);
+  let bytes = 0;
+  const ids = heads
+    .slice(0, max)
+    .filter((head, index) => {
+      bytes += head.size;
+      return index === 0 || bytes <= maxBytes;
+    })
+    .map((head) => head.id);
+  const found = new Map<number, FoundMessage>();
+  for (const { message, delivery } of tx.dialect.places) {
+    const text = `SELECT ${FOUND} FROM ${message} m JOIN ${delivery} d ON d.id = m.id WHERE m.id ${tx.dialect.inList('$1')}`;
+    for (const row of await tx.all<FoundRow>(text, [tx.dialect.list(ids)])) found.set(row.id, toFound(row));
+  }
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
+
+/** The message a client-chosen id stands for, also after the message is gone, as long as the id is remembered. */
+export async function findName(tx: Tx, destination: number, hash: Buffer): Promise<{ message: number } | undefined> {
+  return tx.get<{ message: number }>('SELECT message FROM message_name WHERE dest = $1 AND hash = $2', [
+    destination,
+    hash,
+  ]);
+}
+
+/** All ids below this one have been handed out or never will be. */
+export async function idWatermark(tx: Tx): Promise<number> {
+  return (await tx.get<{ number: number }>(`SELECT number FROM meta WHERE name = 'next-id'`))?.number ?? 0;
+}
+
+export async function removeMessage(tx: Tx, id: number): Promise<boolean> {
+  const { message, delivery } = tx.dialect.placeOf(id);
+  const removed = await tx.run(`DELETE FROM ${delivery} WHERE id = $1 AND state <> 4`, [id]);
+  if (removed > 0) await tx.run(`DELETE FROM ${message} WHERE id = $1`, [id]);
+  return removed > 0;
+}
+
+/** From now on the id is remembered only until `forget`. */
+export async function expireName(tx: Tx, destination: number, hash: Buffer, forget: number): Promise<void> {
+  await tx.run('UPDATE message_name SET forget = $3 WHERE dest = $1 AND hash = $2', [destination, hash, forget]);
+}
+
+/** Undoes a receive whose client was found gone before the answer could be written. */
+export async function putBack(tx: Tx, id: number, token: number): Promise<boolean> {
+  const { delivery } = tx.dialect.placeOf(id);
+  const changed = await tx.run(
+    `UPDATE ${delivery} SET state = 0, due = NULL, tries = tries - 1 WHERE id = $1 AND token = $2 AND state IN (1, 5)`,
+    [id, token],
+  );
+  return changed > 0;
+}
+
+/** Which of these destinations have something to take. */
+export async function withReadyMessages(tx: Tx, destinations: readonly number[]): Promise<number[]> {
+  const found = new Set<number>();
+  for (const { delivery } of tx.dialect.places) {
+    const rows = await tx.all<{ id: number }>(
+      `SELECT id FROM destination WHERE id ${tx.dialect.inList('$1')}
+         AND EXISTS (SELECT 1 FROM ${delivery} WHERE ${delivery}.dest = destination.id AND ${delivery}.state = 0)`,
+      [tx.dialect.list(destinations)],
+    );
+    for (const { id } of rows) found.add(id);
+  }
+  return [...found];
+}

@@ -1,0 +1,136 @@
+/** HTTP of queues and topics: listing, creation, settings, the direct post, deletion. */
+import { type Answer, location, noContent } from '../../http/answer.ts';
+import { checkIfMatch } from '../../http/conditions.ts';
+import { acceptedTypes, readFields } from '../../http/input.ts';
+import type { Operation, Route } from '../../http/operation.ts';
+import { pageLinks, pagingQuery, readPage, sliceOf } from '../../http/paging.ts';
+import { readQuery } from '../../http/parameters.ts';
+import { boolean } from '../../kinds.ts';
+import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
+import type { Destination } from '../destination.ts';
+import { postingQuery } from '../message.ts';
+import type { Messaging } from '../messaging.ts';
+import { type DestinationKind, readSettings } from '../settings.ts';
+import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
+import { destinationPath, messagePath } from '../views/links.ts';
+import { AREA, nameOf } from './common.ts';
+import { draftOf } from './draft.ts';
+
+const forceQuery = {
+  force: { kind: boolean, help: 'true: also when it still holds messages, which are dropped' },
+} as const;
+
+export function destinationRoutes(messaging: Messaging): Route[] {
+  const { destinations, posting } = messaging;
+
+  async function describe(destination: Destination): Promise<Pick<Answer, 'document' | 'templates'>> {
+    const counts = await destinations.counts(destination);
+    return { document: destinationDocument(destination, counts), templates: destinationTemplates(destination) };
+  }
+
+  function collection(kind: DestinationKind): Record<'GET' | 'POST', Operation> {
+    const input = { element: kind };
+    return {
+      GET: {
+        summary: `List the ${kind}s by name`,
+        query: pagingQuery,
+        answers: { 200: `The ${kind}s, a page at a time` },
+        async handle(request) {
+          const page = readPage(request);
+          const slice = sliceOf(page, await destinations.list(kind, page));
+          const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, (item) => item.name)];
+          return { status: 200, document: destinationList(kind, slice.items, links), templates: [templateOf(kind)] };
+        },
+      },
+      POST: {
+        summary: `Create a ${kind}`,
+        accepts: acceptedTypes(input),
+        answers: { 201: 'Created; Location names it' },
+        problems: ['bad-name', 'destination-exists', 'invalid'],
+        async handle(request) {
+          const fields = readFields(request, input);
+          if (typeof fields.name !== 'string') {
+            throw new Problem('invalid', 'a name is needed', {
+              errors: [{ pointer: '/name', detail: 'must be given' }],
+            });
+          }
+          const destination = await destinations.create(kind, fields.name, readSettings(kind, fields));
+          return {
+            status: 201,
+            headers: [location(destinationPath(kind, destination.name))],
+            ...(await describe(destination)),
+          };
+        },
+      },
+    };
+  }
+
+  function destinationOperations(kind: DestinationKind): Record<'GET' | 'PUT' | 'POST' | 'DELETE', Operation> {
+    const input = { element: kind };
+    return {
+      GET: {
+        summary: `Look at a ${kind}: its settings, counts and links`,
+        answers: { 200: `The ${kind}` },
+        problems: ['unknown-destination'],
+        async handle(request) {
+          return { status: 200, ...(await describe(await destinations.get(kind, nameOf(request)))) };
+        },
+      },
+      PUT: {
+        summary: `Create a ${kind} or replace its settings; a setting left out has its default`,
+        accepts: acceptedTypes(input),
+        headers: { 'If-Match': 'the ETag the settings must still have' },
+        answers: { 200: 'Settings replaced', 201: 'Created' },
+        problems: ['bad-name', 'invalid', 'precondition-failed'],
+        async handle(request) {
+          const name = nameOf(request);
+          const fields = readFields(request, input);
+          if (fields.name !== undefined && fields.name !== name) {
+            throw new Problem('invalid', 'the name in the body is not the one in the address', {
+              errors: [{ pointer: '/name', detail: `must be ${name} or left out` }],
+            });
+          }
+          const { destination, created } = await destinations.put(kind, name, readSettings(kind, fields), (present) =>
+            checkIfMatch(request, present && `${present.id}.${present.version}`),
+          );
+          const headers = created ? [location(destinationPath(kind, name))] : [];
+          return { status: created ? 201 : 200, headers, ...(await describe(destination)) };
+        },
+      },
+      POST: {
+        summary: `Post a message to the ${kind}`,
+        query: postingQuery,
+        accepts: ['*'],
+        answers: { 204: 'Stored; Location names the message' },
+        problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
+        async handle(request) {
+          const name = nameOf(request);
+          const id = await posting.post(kind, name, draftOf(request), readQuery(request.query, postingQuery));
+          return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
+        },
+      },
+      DELETE: {
+        summary: `Delete the ${kind}`,
+        query: forceQuery,
+        answers: { 204: 'Deleted' },
+        problems: ['unknown-destination', 'destination-not-empty'],
+        async handle(request) {
+          const { force = false } = readQuery(request.query, forceQuery);
+          const destination = await destinations.get(kind, nameOf(request));
+          await destinations.remove(destination, force, (present) =>
+            checkIfMatch(request, `${present.id}.${present.version}`),
+          );
+          return noContent();
+        },
+      },
+    };
+  }
+
+  return [
+    { resource: paths.queues, title: 'The queues', area: AREA, operations: collection('queue') },
+    { resource: paths.queue, title: 'A queue', area: AREA, operations: destinationOperations('queue') },
+    { resource: paths.topics, title: 'The topics', area: AREA, operations: collection('topic') },
+    { resource: paths.topic, title: 'A topic', area: AREA, operations: destinationOperations('topic') },
+  ];
+}

@@ -1,0 +1,73 @@
+/** HTTP of single messages at their own addresses. */
+import { location, noContent } from '../../http/answer.ts';
+import type { Operation, Route } from '../../http/operation.ts';
+import { readQuery } from '../../http/parameters.ts';
+import { paths } from '../../paths.ts';
+import { postingQuery, stateOf } from '../message.ts';
+import type { Messaging } from '../messaging.ts';
+import type { DestinationKind } from '../settings.ts';
+import { destinationPath, messagePath } from '../views/links.ts';
+import { messageResource } from '../views/messages.ts';
+import { AREA, messageIdOf, nameOf } from './common.ts';
+import { draftOf } from './draft.ts';
+
+export function messageRoutes(messaging: Messaging): Route[] {
+  const { destinations, posting } = messaging;
+
+  function readMessage(kind: DestinationKind): Operation {
+    return {
+      summary: 'Look at a retained message without consuming it',
+      produces: ['*'],
+      answers: { 200: 'The message, with its own content' },
+      problems: ['unknown-destination', 'unknown-message', 'message-gone'],
+      async handle(request) {
+        const destination = await destinations.get(kind, nameOf(request));
+        const { message, delivery } = await messaging.read(destination, messageIdOf(request));
+        const state = delivery === undefined ? 'available' : stateOf(delivery, messaging.now());
+        return messageResource(messaging.view(destination, message, state, delivery?.tries ?? 0));
+      },
+    };
+  }
+
+  const queueMessageOperations: Record<'GET' | 'PUT' | 'DELETE', Operation> = {
+    GET: readMessage('queue'),
+    PUT: {
+      summary: 'Post a message under an id of your own choice; a repeat changes nothing',
+      query: postingQuery,
+      accepts: ['*'],
+      answers: { 200: 'The same message was posted before', 201: 'Stored' },
+      problems: ['bad-name', 'bad-query', 'message-id-taken', 'destination-full', 'storage-full'],
+      async handle(request) {
+        const name = nameOf(request);
+        const id = messageIdOf(request);
+        const isNew = await posting.put(name, id, draftOf(request), readQuery(request.query, postingQuery));
+        const path = messagePath('queue', name, id);
+        return {
+          status: isNew ? 201 : 200,
+          headers: [location(path)],
+          links: [{ rel: 'generator', href: destinationPath('queue', name) }],
+        };
+      },
+    },
+    DELETE: {
+      summary: 'Take a message off its queue',
+      answers: { 204: 'Gone' },
+      problems: ['unknown-destination', 'unknown-message', 'message-gone'],
+      async handle(request) {
+        const queue = await destinations.get('queue', nameOf(request));
+        await messaging.remove(queue, messageIdOf(request));
+        return noContent();
+      },
+    },
+  };
+
+  return [
+    { resource: paths.queueMessage, title: 'A message of a queue', area: AREA, operations: queueMessageOperations },
+    {
+      resource: paths.topicMessage,
+      title: 'A message of a topic',
+      area: AREA,
+      operations: { GET: readMessage('topic') },
+    },
+  ];
+}

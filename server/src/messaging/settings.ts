@@ -1,0 +1,128 @@
+/** The settings of a destination (A3): what they may be, their defaults, and how they are read. */
+
+import { integer, type Kind, secondsUpTo } from '../kinds.ts';
+import { type FieldError, Problem } from '../problems.ts';
+import { checkName } from './names.ts';
+
+export type DestinationKind = 'queue' | 'topic';
+
+/** Values that were set; what is left out has its default. */
+export interface Settings {
+  readonly lease?: number;
+  readonly 'max-deliveries'?: number;
+  readonly 'dead-letter'?: string;
+  readonly ttl?: number;
+  readonly delay?: number;
+  readonly retention?: number;
+  readonly 'max-length'?: number;
+  readonly 'max-bytes'?: number;
+}
+
+type SettingName = keyof Settings;
+
+const YEAR = 365 * 86_400;
+
+const deadLetter: Kind<string> = {
+  expected: 'the name of a queue',
+  schema: { type: 'string' },
+  read(text) {
+    try {
+      return checkName(text, 'destination name');
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+const kinds: Readonly<Record<SettingName, { kind: Kind<unknown>; for: readonly DestinationKind[]; help: string }>> = {
+  lease: {
+    kind: secondsUpTo(YEAR, { above: 0 }),
+    for: ['queue'],
+    help: 'seconds a polled message is hidden from others',
+  },
+  'max-deliveries': { kind: integer(1, 1_000_000), for: ['queue'], help: 'deliveries before a message is dead' },
+  'dead-letter': { kind: deadLetter, for: ['queue'], help: 'the queue that takes dead messages' },
+  ttl: {
+    kind: secondsUpTo(YEAR, { above: 0 }),
+    for: ['queue', 'topic'],
+    help: 'seconds a message lives unless it says',
+  },
+  delay: { kind: secondsUpTo(YEAR), for: ['queue'], help: 'seconds a message is hidden unless it says' },
+  retention: { kind: secondsUpTo(YEAR), for: ['queue', 'topic'], help: 'seconds a consumed or topic message is kept' },
+  'max-length': { kind: integer(1, 1_000_000_000), for: ['queue', 'topic'], help: 'most messages waiting' },
+  'max-bytes': { kind: integer(1, Number.MAX_SAFE_INTEGER), for: ['queue', 'topic'], help: 'most bytes waiting' },
+};
+
+export const settingNames = Object.keys(kinds) as SettingName[];
+
+export const defaultSettings = {
+  lease: 30,
+  'max-deliveries': 10,
+  queueRetention: 3600,
+  topicRetention: 7 * 86_400,
+} as const;
+
+/** At most this many consumed messages of a queue are kept, whatever its retention. */
+export const MAX_CONSUMED_KEPT = 10_000;
+
+/** Fields of a fetched document that are no settings; a document that is sent back is accepted. */
+const READ_ONLY = new Set(['name', 'kind', 'created', 'counts', 'links', 'type']);
+
+export function readSettings(kind: DestinationKind, fields: Readonly<Record<string, unknown>>): Settings {
+  const settings: Record<string, unknown> = {};
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    if (READ_ONLY.has(name) || value === null || value === '') continue;
+    const setting = Object.hasOwn(kinds, name) ? kinds[name as SettingName] : undefined;
+    if (setting === undefined || !setting.for.includes(kind)) {
+      const known = settingNames.filter((each) => kinds[each].for.includes(kind)).join(', ');
+      errors.push({ pointer: `/${name}`, detail: `is not a setting of a ${kind}; known are ${known}` });
+      continue;
+    }
+    const read = typeof value === 'string' || typeof value === 'number' ? setting.kind.read(String(value)) : undefined;
+    if (read === undefined) errors.push({ pointer: `/${name}`, detail: `must be ${setting.kind.expected}` });
+    else settings[name] = read;
+  }
+  if (errors.length > 0) {
+    throw new Problem('invalid', errors.map((error) => `${error.pointer?.slice(1)} ${error.detail}`).join('; '), {
+      errors,
+    });
+  }
+  return settings as Settings;
+}
+
+export interface EffectiveSettings extends Settings {
+  readonly retention: number;
+  readonly lease: number;
+}
+
+const DEAD_SUFFIX = '.dead';
+
+/** The settings with their defaults, as they are shown. A dead-letter queue has neither deliveries nor a dead letter. */
+export function effectiveSettings(kind: DestinationKind, name: string, settings: Settings): EffectiveSettings {
+  if (kind === 'topic') {
+    return {
+      lease: defaultSettings.lease,
+      ...settings,
+      retention: settings.retention ?? defaultSettings.topicRetention,
+    };
+  }
+  const isDeadLetter = name.endsWith(DEAD_SUFFIX) && settings['dead-letter'] === undefined;
+  const deadLetters = isDeadLetter
+    ? {}
+    : {
+        'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
+        'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
+      };
+  return {
+    ...settings,
+    ...deadLetters,
+    lease: settings.lease ?? defaultSettings.lease,
+    retention: settings.retention ?? defaultSettings.queueRetention,
+  };
+}
+
+/** The default dead-letter queue; a name that would grow too long gives up its end. */
+function deadLetterName(name: string): string {
+  return name.slice(0, 250 - DEAD_SUFFIX.length) + DEAD_SUFFIX;
+}

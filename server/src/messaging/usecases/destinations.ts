@@ -1,0 +1,162 @@
+/** Use cases of destinations, and what a node remembers of them so that a post needs no look-up. */
+import type { Page } from '../../http/paging.ts';
+import { Problem } from '../../problems.ts';
+import type { Store } from '../../store/store.ts';
+import type { Counts, Destination } from '../destination.ts';
+import { checkName } from '../names.ts';
+import {
+  countQueue,
+  countTopic,
+  deleteDestination,
+  findDestination,
+  holdsMessages,
+  insertDestination,
+  insertTopicPosition,
+  listDestinations,
+  lockDestination,
+  updateSettings,
+} from '../queries/destinations.ts';
+import { type DestinationKind, effectiveSettings, type Settings } from '../settings.ts';
+
+/** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
+const MAX_REMEMBERED = 100_000;
+const TRUST_MILLISECONDS = 1000;
+
+export interface Destinations {
+  /** Undefined when there is none. */
+  find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
+  /** Throws 404 when there is none. */
+  get(kind: DestinationKind, name: string): Promise<Destination>;
+  /** Gives the existing one, or makes it with default settings. */
+  ensure(kind: DestinationKind, name: string): Promise<Destination>;
+  create(kind: DestinationKind, name: string, settings: Settings): Promise<Destination>;
+  /** Creates or replaces the settings. `check` sees the present one and may throw. */
+  put(
+    kind: DestinationKind,
+    name: string,
+    settings: Settings,
+    check: (present: Destination | undefined) => void,
+  ): Promise<{ destination: Destination; created: boolean }>;
+  remove(destination: Destination, force: boolean, check: (present: Destination) => void): Promise<void>;
+  list(kind: DestinationKind, page: Page): Promise<Destination[]>;
+  counts(destination: Destination): Promise<Counts | { retained: number }>;
+  /** Forgets what is remembered: it was found wrong, or another node changed it. */
+  forget(kind: DestinationKind, name: string): void;
+}
+
+export function createDestinations(store: Store): Destinations {
+  const remembered = new Map<string, { destination: Destination; until: number }>();
+  const keyById = new Map<number, string>();
+  const keyOf = (kind: DestinationKind, name: string): string => `${kind} ${name}`;
+
+  function remember(destination: Destination): Destination {
+    if (remembered.size >= MAX_REMEMBERED) {
+      remembered.clear();
+      keyById.clear();
+    }
+    const key = keyOf(destination.kind, destination.name);
+    // A single node hears of every change; others may miss an announcement and look again from time to time.
+    const until = store.engine === 'sqlite' ? Number.POSITIVE_INFINITY : performance.now() + TRUST_MILLISECONDS;
+    remembered.set(key, { destination, until });
+    keyById.set(destination.id, key);
+    return destination;
+  }
+
+  function forgetKey(key: string | undefined): void {
+    if (key === undefined) return;
+    const entry = remembered.get(key);
+    if (entry !== undefined) keyById.delete(entry.destination.id);
+    remembered.delete(key);
+  }
+
+  store.listen(({ changed, everything }) => {
+    if (everything) {
+      remembered.clear();
+      keyById.clear();
+    }
+    for (const id of changed ?? []) forgetKey(keyById.get(id));
+  });
+
+  async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
+    const entry = remembered.get(keyOf(kind, name));
+    if (entry !== undefined && entry.until > performance.now()) return entry.destination;
+    const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
+    if (found === undefined) forgetKey(keyOf(kind, name));
+    return found && remember(found);
+  }
+
+  /** Inserts it unless it is there; either way gives what is there afterwards. */
+  async function insert(kind: DestinationKind, name: string, settings: Settings) {
+    const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
+    return store.transaction(async (tx) => {
+      const created = await insertDestination(tx, fresh);
+      if (created && kind === 'topic') await insertTopicPosition(tx, fresh.id);
+      const present = created ? undefined : await findDestination(tx, kind, name);
+      return { created, destination: present ?? { ...fresh, effective: effectiveSettings(kind, name, settings) } };
+    });
+  }
+
+  return {
+    find,
+    async get(kind, name) {
+      const found = await find(kind, name);
+      if (found !== undefined) return found;
+      throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
+    },
+    async ensure(kind, name) {
+      const found = await find(kind, name);
+      if (found !== undefined) return found;
+      return remember((await insert(kind, name, {})).destination);
+    },
+    async create(kind, name, settings) {
+      checkName(name, 'destination name');
+      const { created, destination } = await insert(kind, name, settings);
+      if (!created) throw new Problem('destination-exists', `there is a ${kind} named ${name} already`);
+      return remember(destination);
+    },
+    async put(kind, name, settings, check) {
+      checkName(name, 'destination name');
+      const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
+      const outcome = await store.transaction(async (tx) => {
+        const present = await lockDestination(tx, kind, name);
+        check(present);
+        if (present !== undefined) {
+          await updateSettings(tx, present.id, settings);
+          return { created: false, destination: { ...present, settings, version: present.version + 1 } };
+        }
+        const created = await insertDestination(tx, fresh);
+        // Someone else made it since we looked: the job runs again from its beginning.
+        if (!created) return undefined;
+        if (kind === 'topic') await insertTopicPosition(tx, fresh.id);
+        return { created: true, destination: fresh };
+      });
+      if (outcome === undefined) return this.put(kind, name, settings, check);
+      const destination = remember({ ...outcome.destination, effective: effectiveSettings(kind, name, settings) });
+      if (!outcome.created) store.announce({ changed: [destination.id] });
+      return { destination, created: outcome.created };
+    },
+    async remove({ kind, name }, force, check) {
+      const removed = await store.transaction(async (tx) => {
+        const present = await lockDestination(tx, kind, name);
+        if (present === undefined) throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
+        check(present);
+        if (!force && (await holdsMessages(tx, present))) {
+          throw new Problem(
+            'destination-not-empty',
+            `the ${kind} ${name} still holds messages; repeat with ?force=true to drop them`,
+          );
+        }
+        await deleteDestination(tx, present.id);
+        return present;
+      });
+      forgetKey(keyOf(kind, name));
+      store.announce({ changed: [removed.id] });
+    },
+    list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
+    counts: ({ id, kind }) =>
+      store.read(async (tx) => (kind === 'queue' ? countQueue(tx, id) : { retained: await countTopic(tx, id) })),
+    forget(kind, name) {
+      forgetKey(keyOf(kind, name));
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** Destinations as documents: state in, fields and links out. */
+import type { Document } from '../../http/document.ts';
+import type { Link } from '../../http/links.ts';
+import { paths } from '../../paths.ts';
+import { COUNT_LIMIT, type Counts, type Destination } from '../destination.ts';
+import type { DestinationKind } from '../settings.ts';
+import { destinationPath, queueLinks } from './links.ts';
+import { timeOf } from './times.ts';
+
+export function destinationLinks({ kind, name }: Destination): Link[] {
+  if (kind === 'queue') return queueLinks(name);
+  return [
+    { rel: 'self', href: destinationPath(kind, name) },
+    { rel: 'collection', href: paths.topics.href({}) },
+  ];
+}
+
+/** Templates for clients that choose message ids themselves. */
+export function destinationTemplates({ kind, name }: Destination): { rel: string; href: string }[] {
+  if (kind === 'topic') return [];
+  return [{ rel: 'message', href: `${paths.queue.href({ name })}/messages/{message-id}` }];
+}
+
+export function destinationDocument(destination: Destination, counts: Counts | { retained: number }): Document {
+  const { kind, name, effective, version, created } = destination;
+  const shown: Record<string, number> = {};
+  let capped = false;
+  for (const [state, count] of Object.entries(counts) as [string, number][]) {
+    shown[state] = Math.min(count, COUNT_LIMIT);
+    capped ||= count > COUNT_LIMIT;
+  }
+  const { lease, ...topicSettings } = effective;
+  return {
+    name: kind,
+    fields: {
+      name,
+      ...(kind === 'queue' ? effective : topicSettings),
+      created: timeOf(created),
+      counts: capped ? { ...shown, 'at-least': true } : shown,
+    },
+    attributes: ['name'],
+    links: destinationLinks(destination),
+    version: `${destination.id}.${version}`,
+  };
+}
+
+export function destinationItem({ kind, name, created }: Destination): Document {
+  return {
+    name: kind,
+    fields: { name, created: timeOf(created) },
+    attributes: ['name'],
+    links: [{ rel: 'self', href: destinationPath(kind, name) }],
+  };
+}
+
+export function destinationList(
+  kind: DestinationKind,
+  items: readonly Destination[],
+  links: readonly Link[],
+): Document {
+  return { name: `${kind}s`, fields: {}, links, items: items.map(destinationItem) };
+}
+
+export function templateOf(kind: DestinationKind): { rel: string; href: string } {
+  return { rel: kind, href: (kind === 'queue' ? paths.queue : paths.topic).template };
+}

@@ -1,0 +1,114 @@
+/**
+ * Every failure Waypost can answer with: its code, status, title and a sentence of help. The code is the last part of
+ * the problem's `type` URI and never changes. HTTP statuses are chosen here and nowhere else.
+ */
+export const problems = {
+  'bad-request': [400, 'The request cannot be read', 'Look at the detail: a part of the request is not well formed.'],
+  'bad-name': [
+    400,
+    'The name is not allowed',
+    'Destination names and message ids have 1 to 250 characters of A-Z a-z 0-9 . _ ~ - and are not "." or "..".',
+  ],
+  'bad-query': [
+    400,
+    'A query parameter cannot be read',
+    'Look at `errors`: each names a parameter and what it may be.',
+  ],
+  'bad-header': [400, 'A header field cannot be read', 'Look at `errors`: each names a field and what it may be.'],
+  'bad-body': [
+    400,
+    'The body cannot be read',
+    'The body is not well formed for its Content-Type. XML with a DOCTYPE is refused.',
+  ],
+  'not-found': [404, 'There is nothing here', 'Start at the root and follow links; addresses are not to be built.'],
+  'unknown-destination': [
+    404,
+    'There is no such destination',
+    'Create it with PUT, or by posting a message to it, and then try again.',
+  ],
+  'unknown-message': [404, 'There is no such message', 'It never existed here, or was forgotten long ago.'],
+  'method-not-allowed': [405, 'The method is not allowed here', 'The Allow field lists the methods of this resource.'],
+  'not-acceptable': [406, 'None of the accepted media types can be served', 'The detail lists what can be served.'],
+  conflict: [409, 'The request conflicts with the present state', 'Read the resource again and decide anew.'],
+  'destination-exists': [
+    409,
+    'The destination exists already',
+    'Use it as it is, or change its settings with PUT on its own address.',
+  ],
+  'destination-not-empty': [
+    409,
+    'The destination still holds messages',
+    'Receive or purge them first, or repeat the DELETE with ?force=true to drop them.',
+  ],
+  'destination-full': [409, 'The destination is full', 'It has reached its max-length or max-bytes. Receive first.'],
+  'message-id-taken': [
+    409,
+    'The message id was used for another message',
+    'The same id came with another body or Content-Type before. Choose a new unique id.',
+  ],
+  'message-gone': [410, 'The message is gone', 'It was received, deleted or has passed its retention.'],
+  'precondition-failed': [412, 'A precondition failed', 'The resource has changed. Read it again and repeat.'],
+  'too-large': [413, 'The content is too large', 'The detail names the limit, which is a setting of the service.'],
+  'uri-too-long': [414, 'The address is too long', 'Follow links instead of building addresses.'],
+  'unsupported-media-type': [415, 'The media type is not understood here', 'Accept-Post lists what is understood.'],
+  invalid: [422, 'The content can be read but is wrong', 'Look at `errors`: each points at a field.'],
+  'too-many-requests': [429, 'Too many requests', 'Wait as long as Retry-After says.'],
+  'headers-too-large': [431, 'The header fields are too large', 'Send fewer or shorter fields.'],
+  'request-timeout': [408, 'The request did not arrive in time', 'Send it again, faster.'],
+  forbidden: [403, 'The operation is not for clients', 'Only the service itself does this.'],
+  internal: [500, 'Something went wrong inside Waypost', 'Report it with the X-Request-Id of this answer.'],
+  'method-unknown': [501, 'The method is not known', 'Use one of the methods that Allow lists for the resource.'],
+  'store-unavailable': [
+    503,
+    'The store does not answer',
+    'The outcome of the request is unknown unless it could be repeated safely. Try again after Retry-After.',
+  ],
+  busy: [503, 'The service is at its limit', 'Try again after Retry-After.'],
+  'shutting-down': [503, 'The service is shutting down', 'Try again after Retry-After, or on another node.'],
+  'storage-full': [
+    507,
+    'The disk is full',
+    'Nothing was stored and nothing was lost. Make room; the service recovers.',
+  ],
+} as const satisfies Record<string, readonly [status: number, title: string, help: string]>;
+
+export type ProblemCode = keyof typeof problems;
+
+/** A wrong field: a JSON pointer into the body, or the name of a query parameter or header field. */
+export interface FieldError {
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly header?: string;
+  readonly detail: string;
+}
+
+export interface ProblemExtras {
+  readonly errors?: readonly FieldError[];
+  /** Header fields that belong to the answer, for example Allow or Retry-After. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Links to follow from here: relation and path. */
+  readonly links?: readonly { readonly rel: string; readonly href: string }[];
+  /** Further members of the problem document. */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** A failure with a name. Thrown by rules and use cases, turned into an answer in one place. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly extras: ProblemExtras;
+
+  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}, cause?: unknown) {
+    super(detail, { cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.extras = extras;
+  }
+
+  get status(): number {
+    return problems[this.code][0];
+  }
+
+  get title(): string {
+    return problems[this.code][1];
+  }
+}

@@ -1,0 +1,83 @@
+/** Composes the service. The program and the tests start the same thing. */
+import { readFileSync } from 'node:fs';
+import type { Options } from './config.ts';
+import { createDuties } from './duties/duties.ts';
+import { createLocalUris } from './http/base-url.ts';
+import { createBodyReader } from './http/body.ts';
+import { createCors } from './http/cors.ts';
+import { type Listener, listen } from './http/listener.ts';
+import { createRouter } from './http/router.ts';
+import type { Logger } from './log.ts';
+import { createMessaging } from './messaging/messaging.ts';
+import { messagingRoutes } from './messaging/routes.ts';
+import { serviceRoutes } from './service/routes.ts';
+import { openStore } from './store/open.ts';
+
+export interface Waypost {
+  /** The address it listens on. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export const VERSION: string = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+/** What is still in flight after this long is cut off; the program has ended within ten seconds. */
+const DRAIN_MILLISECONDS = 8000;
+
+export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
+  const startedAt = performance.now();
+  const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
+  const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
+  const messaging = createMessaging(store, {
+    autoCreate: options['auto-create'],
+    maxWaiting: options['max-waiting'],
+    rememberIds: options['remember-ids'] * 1000,
+  });
+  const duties = createDuties(store, messaging, {
+    rememberIds: options['remember-ids'] * 1000,
+    onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
+  });
+  const areas = [...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] })];
+  const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
+  const bodies = createBodyReader({ body: options['max-body'], buffered: options['max-buffered'] });
+  let listener: Listener | undefined;
+  let draining = false;
+  const dispatch = createRouter({
+    routes: [...serviceRoutes(info, areas), ...areas],
+    base: { configured: options['base-url'], trustedProxies: options['trusted-proxies'] },
+    bodies,
+    localPath: createLocalUris(options['base-url'], () => listener?.addresses ?? []),
+    cors: createCors(options['cors-origins']),
+    onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
+    draining: () => draining,
+  });
+  try {
+    const { host, port, 'max-headers': maxHeaderSize } = options;
+    listener = await listen({ host, port, maxHeaderSize, dispatch, bodies });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  duties.start();
+  const { host } = options;
+  if (!isLoopback(host)) {
+    log.warn({ host }, 'listening beyond this machine without authentication: anyone who reaches the port may use it');
+  }
+  const listening = listener;
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    draining = true;
+    messaging.waiters.stop();
+    await listening.close(DRAIN_MILLISECONDS);
+    await duties.stop();
+    await store.close();
+  }
+
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return { url: `http://${shownHost}:${listening.port}`, close: () => (closing ??= close()) };
+}
+
+const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);

@@ -1,0 +1,157 @@
+/** The hot paths on PostgreSQL: gathered statements on connections of their own. */
+import { Problem } from '../../problems.ts';
+import { postAlone } from '../post-alone.ts';
+import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
+import { claimOutcomes, claims, claimValues } from './claim.ts';
+import type { Floors, Start } from './floors.ts';
+import { type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
+import { createLink, type Link } from './link.ts';
+import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
+import type { Pool } from './pool.ts';
+import { postOutcomes, postValues, queuePosts, readyByQueue, topicPosts } from './post.ts';
+import { type SettledRow, settlements, settleOutcomes, settleValues } from './settle.ts';
+
+/** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
+const QUEUE_LANES = 2;
+const CLAIM_LANES = 2;
+
+const HOT_TIMEOUT = 10_000;
+const WAITING_BYTES = 64 * 1024 * 1024;
+
+export interface HotPaths extends MessageStore {
+  /** Statements sent so far. */
+  readonly traffic: number;
+  close(): Promise<void>;
+}
+
+export function createMessages(url: string, pool: Pool, floors: Floors): HotPaths {
+  const links: Link[] = [];
+  const lanes = (count: number, parameters: Record<string, string>): Link[] => {
+    const made = Array.from({ length: count }, () => createLink(url, { statementTimeout: HOT_TIMEOUT, parameters }));
+    links.push(...made);
+    return made;
+  };
+  let traffic = 0;
+  const budget: Budget = { used: 0, limit: WAITING_BYTES };
+  const common = {
+    budget,
+    maxCalls: 256,
+    maxWeight: 256,
+    maxBytes: 1024 * 1024,
+    aloneBytes: 256 * 1024,
+    isDataError: (error: unknown) => !(error instanceof Problem),
+  } as const;
+
+  async function query(link: Link | undefined, ...[text, values]: Parameters<Link['query']>) {
+    if (link === undefined) throw new Error('there is no such lane');
+    traffic++;
+    return (await link.query(text, values)).rows;
+  }
+
+  const posting = {
+    ...common,
+    bytes: bytesOf,
+    weight: ({ messages }: Posting) => messages.length,
+    key: ({ once }: Posting) => once?.chain,
+  } satisfies Partial<GatherOptions<Posting, PostOutcome>>;
+
+  const queueLinks = lanes(QUEUE_LANES, POST_PLANS);
+  const queues = createGatherer<Posting, PostOutcome>({
+    ...posting,
+    lanes: QUEUE_LANES,
+    async run(batch, lane) {
+      const rows = await query(queueLinks[lane], queuePosts, postValues(batch));
+      for (const [destination, { count, lowest }] of readyByQueue(batch, rows)) {
+        floors.posted(destination, count, lowest);
+      }
+      return postOutcomes(batch, rows);
+    },
+  });
+
+  const topicLinks = lanes(1, POST_PLANS);
+  const topics = createGatherer<Posting, PostOutcome>({
+    ...posting,
+    lanes: 1,
+    async run(batch, lane) {
+      return postOutcomes(batch, await query(topicLinks[lane], topicPosts, postValues(batch)));
+    },
+  });
+
+  // A destination belongs to one lane: rows that one claim has locked but not taken are never passed over by another.
+  const claiming = lanes(CLAIM_LANES, CLAIM_PLANS).map((link) =>
+    createGatherer<Claim, ClaimedMessage[]>({
+      ...common,
+      lanes: 1,
+      maxWeight: 1024,
+      weight: ({ max }) => max,
+      async run(batch) {
+        const starts = new Map<number, Start>();
+        const values = claimValues(batch, (destination) => {
+          const start = floors.start(destination);
+          starts.set(destination, start);
+          return start.place;
+        });
+        try {
+          return claimOutcomes(batch, await query(link, claims, values), starts);
+        } catch (error) {
+          for (const destination of starts.keys()) floors.forget(destination);
+          throw error;
+        }
+      },
+    }),
+  );
+
+  const [settleLink] = lanes(1, CLAIM_PLANS);
+  const settling = createGatherer<Settlement, SettleOutcome>({
+    ...common,
+    lanes: 1,
+    key: ({ id }) => id,
+    async run(batch) {
+      const order = batch.map((_, index) => index).sort((a, b) => idAt(batch, a) - idAt(batch, b));
+      const ascending = order.map((index) => batch[index] as Settlement);
+      const rows = await query(settleLink, settlements, settleValues(ascending));
+      for (const { becomes, dest, rank, ord } of rows as unknown as SettledRow[]) {
+        if (becomes === 0) floors.lower(dest, { rank, ord });
+      }
+      const outcomes: SettleOutcome[] = [];
+      for (const [place, outcome] of settleOutcomes(ascending, rows).entries())
+        outcomes[order[place] as number] = outcome;
+      return outcomes;
+    },
+  });
+
+  const gatherers: Pick<Gatherer<never, unknown>, 'idle'>[] = [queues, topics, settling, ...claiming];
+  return {
+    async post(call) {
+      if (call.name !== undefined || call.limits !== undefined) {
+        traffic++;
+        const outcome = await pool.transaction((tx) => postAlone(tx, call));
+        floors.forget(call.destination);
+        return outcome;
+      }
+      return (call.kind === 'queue' ? queues : topics).submit(call);
+    },
+    claim(call) {
+      const lane = claiming[call.destination % CLAIM_LANES];
+      if (lane === undefined) throw new RangeError(`destination ${call.destination}`);
+      return lane.submit(call);
+    },
+    settle: (call) => settling.submit(call),
+    hasVolatileRoom: () => true,
+    get traffic() {
+      return traffic;
+    },
+    async close() {
+      await Promise.all(gatherers.map((gatherer) => gatherer.idle()));
+      await Promise.all(links.map((link) => link.close()));
+    },
+  };
+}
+
+function bytesOf({ messages }: Posting): number {
+  let bytes = 0;
+  for (const message of messages) bytes += message.body.length + message.headers.length;
+  return bytes;
+}
+
+const idAt = (batch: readonly Settlement[], index: number): number => batch[index]?.id ?? 0;

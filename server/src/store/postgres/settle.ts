@@ -1,0 +1,59 @@
+/** Settlements that arrived together, in one statement. Their ids must differ and ascend: that is the lock order. */
+import type { Row, Settlement, SettleOutcome, SqlValue } from '../store.ts';
+
+const VERDICTS = { acknowledge: 0, return: 1, extend: 2 } as const;
+
+/** `becomes` is the new state, null when the settlement comes too late. */
+export const settlements = `
+  WITH verdict AS MATERIALIZED (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::int[], $6::bigint[])
+      WITH ORDINALITY AS t (id, token, verdict, due, most, now, n)),
+  locked AS MATERIALIZED (
+    SELECT n, verdict, verdict.due, now, verdict = 1 AND held.tries >= most AS dead, held.token = verdict.token AS newest,
+           held.id, held.durable, held.dest, held.rank, held.ord, held.state
+    FROM verdict CROSS JOIN LATERAL (
+      SELECT * FROM delivery WHERE delivery.id = verdict.id AND delivery.durable = (verdict.id % 2 = 0)
+      FOR UPDATE) AS held),
+  decided AS MATERIALIZED (
+    SELECT locked.*, CASE
+        WHEN NOT newest OR state NOT IN (0, 1, 2, 5) OR (verdict = 2 AND state = 5) THEN NULL
+        WHEN verdict = 0 THEN 5
+        WHEN verdict = 2 OR dead THEN 1
+        WHEN due IS NULL THEN 0
+        ELSE 2 END AS becomes
+    FROM locked),
+  changed AS (
+    UPDATE delivery SET state = becomes, due = CASE WHEN dead THEN now ELSE decided.due END
+    FROM decided
+    WHERE delivery.id = decided.id AND delivery.durable = decided.durable AND becomes IS NOT NULL)
+  SELECT n, becomes, dead, dest, rank, ord FROM decided`;
+
+export interface SettledRow {
+  readonly n: number;
+  readonly becomes: number | null;
+  readonly dead: boolean;
+  readonly dest: number;
+  readonly rank: number;
+  readonly ord: number;
+}
+
+export function settleValues(ascending: readonly Settlement[]): SqlValue[] {
+  return [
+    ascending.map(({ id }) => id),
+    ascending.map(({ token }) => token),
+    ascending.map(({ verdict }) => VERDICTS[verdict]),
+    ascending.map(({ due }) => due) as number[],
+    // "Never" may be given as a number that does not fit the column.
+    ascending.map(({ maxDeliveries }) => Math.min(maxDeliveries, 2_147_483_647)),
+    ascending.map(({ now }) => now),
+  ];
+}
+
+export function settleOutcomes(ascending: readonly Settlement[], rows: readonly Row[]): SettleOutcome[] {
+  const outcomes: SettleOutcome[] = ascending.map(() => 'gone');
+  for (const { n, becomes, dead } of rows as unknown as SettledRow[]) {
+    if (becomes === null) outcomes[n - 1] = 'overtaken';
+    else outcomes[n - 1] = dead ? 'dead' : 'done';
+  }
+  return outcomes;
+}

@@ -1,0 +1,45 @@
+/** How values travel between JavaScript and PostgreSQL, set once for all connections. */
+
+/** Ids, times and counts stay far below 2^53; a number that does not is an error, not a rounding. */
+function parseInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the number ${text} is too large`);
+  return value;
+}
+
+function numberList(values: readonly (number | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+function textList(values: readonly (string | null)[]): string {
+  const quoted = values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`));
+  return `{${quoted.join(',')}}`;
+}
+
+/** Lists go out only; no statement reads one back. */
+const list = <T>(oid: number, serialize: (values: readonly (T | null)[]) => string) => ({
+  to: oid,
+  from: [oid],
+  serialize,
+  parse: (text: string) => text,
+});
+
+/**
+ * By the numbers of pg_type. The library would fetch the list types with a query on each new connection, and writes
+ * numbers in lists as quoted text; both are avoided by naming the few that are used.
+ */
+export const types = {
+  int8: { to: 20, from: [20], serialize: String, parse: parseInteger },
+  // sum() over int8 is numeric.
+  numeric: { to: 1700, from: [1700], serialize: String, parse: Number },
+  bytea: {
+    to: 17,
+    from: [17],
+    serialize: (value: Buffer) => `\\x${value.toString('hex')}`,
+    parse: (text: string) => Buffer.from(text.slice(2), 'hex'),
+  },
+  int2List: list<number>(1005, numberList),
+  int4List: list<number>(1007, numberList),
+  int8List: list<number>(1016, numberList),
+  textList: list<string>(1009, textList),
+};

@@ -1,0 +1,20 @@
+/** One process per data folder. An exclusive lock on a tiny database goes with the process, also by kill -9. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../problems.ts';
+
+export function lockFolder(folder: string): { release(): void } {
+  const lock = new DatabaseSync(join(folder, 'lock.db'));
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== 5) throw error;
+    throw new Problem('conflict', `another Waypost process uses the data folder ${folder}`);
+  }
+  return {
+    release() {
+      lock.close();
+    },
+  };
+}

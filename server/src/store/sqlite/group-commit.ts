@@ -1,0 +1,198 @@
+/**
+ * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction, a
+ * savepoint each, and are answered only after that transaction is on disk.
+ *
+ * - A job that fails is rolled back to its savepoint and does not harm its neighbours.
+ * - Some errors (disk full, I/O) make SQLite roll back the whole transaction. `db.isTransaction` is the only sign of it:
+ *   the group is then dead, no further job runs in it, and all its jobs are rejected.
+ * - A job may await its own statements only. The guard, a `setImmediate`, fires when a group outlives its turn; the job
+ *   that waits for something else is then rejected and rolled back.
+ */
+
+import { Problem } from '../../problems.ts';
+import type { Dialect } from '../dialect.ts';
+import type { SqlValue, Tx } from '../store.ts';
+import { type Connection, explain, retrySoon } from './connection.ts';
+
+/** Bounds of one group: enough to share a sync among all clients, not so much that the event loop stands still. */
+const MAX_JOBS = 256;
+const MAX_MILLISECONDS = 8;
+const MAX_GROUP_BYTES = 16 * 1024 * 1024;
+/** What may wait for its group. Beyond it clients are told to come back (the bodies would fill the memory). */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+interface Job {
+  /** Synchronous jobs (the hot paths) return their outcome, others a promise of it. */
+  readonly run: (tx: Tx) => unknown;
+  readonly synchronous: boolean;
+  readonly bytes: number;
+  /** Refused while the disk's reserve is touched; what frees room or reads still runs. */
+  readonly grows: boolean;
+  readonly resolve: (outcome: never) => void;
+  readonly reject: (error: unknown) => void;
+  outcome?: unknown;
+  error?: unknown;
+  failed?: boolean;
+}
+
+export interface GroupCommit {
+  submit<T>(run: () => T, options?: { bytes?: number; grows?: boolean }): Promise<T>;
+  transaction<T>(run: (tx: Tx) => Promise<T>, options?: { bytes?: number; grows?: boolean }): Promise<T>;
+  /** Runs when no job is waiting any more. */
+  drained(): Promise<void>;
+}
+
+export interface GroupHooks {
+  /** Asked before each group: undefined, or why nothing that grows the store may run now. */
+  refuseGrowth(): Problem | undefined;
+  /** Told after each group how many jobs and bytes it wrote. */
+  committed(jobs: number, bytes: number): void;
+  /** Told when SQLite said that the disk is full. */
+  full(): void;
+}
+
+export function createGroupCommit(connection: Connection, dialect: Dialect, hooks: GroupHooks): GroupCommit {
+  const { db } = connection;
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  const savepoint = db.prepare('SAVEPOINT job');
+  const release = db.prepare('RELEASE job');
+  const rollbackTo = db.prepare('ROLLBACK TO job');
+
+  let waiting: Job[] = [];
+  let waitingBytes = 0;
+  let scheduled = false;
+  let leave: (() => void) | undefined;
+  const idle: (() => void)[] = [];
+
+  /** The statements of one job. They stop working once the job is over, so that a stray promise cannot write. */
+  function openTx(): { tx: Tx; close(): void } {
+    let open = true;
+    const check = (): void => {
+      if (!open) throw new Error('the transaction is over; a job must await all of its statements');
+    };
+    const tx: Tx = {
+      dialect,
+      async all<R>(text: string, values: readonly SqlValue[] = []) {
+        check();
+        return connection.all(text, values) as R[];
+      },
+      async get<R>(text: string, values: readonly SqlValue[] = []) {
+        check();
+        return connection.all(text, values)[0] as R | undefined;
+      },
+      async run(text, values = []) {
+        check();
+        return connection.run(text, values);
+      },
+    };
+    return {
+      tx,
+      close() {
+        open = false;
+      },
+    };
+  }
+
+  async function runAwaiting(job: Job): Promise<unknown> {
+    const { tx, close } = openTx();
+    const left = new Promise<never>((_, reject) => {
+      leave = () => reject(new Error('a transaction may await its own statements only'));
+    });
+    try {
+      return await Promise.race([job.run(tx), left]);
+    } finally {
+      close();
+      leave = undefined;
+    }
+  }
+
+  /** Runs what waits, within the bounds of a group, and notes in `jobs` what it started. */
+  async function runJobs(jobs: Job[]): Promise<void> {
+    const started = performance.now();
+    const refusal = hooks.refuseGrowth();
+    let bytes = 0;
+    let next = 0;
+    begin.run();
+    while (
+      next < waiting.length &&
+      jobs.length < MAX_JOBS &&
+      bytes < MAX_GROUP_BYTES &&
+      performance.now() - started < MAX_MILLISECONDS
+    ) {
+      const job = waiting[next++] as Job;
+      jobs.push(job);
+      bytes += job.bytes;
+      if (job.grows && refusal !== undefined) {
+        job.failed = true;
+        job.error = refusal;
+        continue;
+      }
+      savepoint.run();
+      try {
+        job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
+        release.run();
+      } catch (error) {
+        job.failed = true;
+        job.error = error;
+        if (!db.isTransaction) throw error;
+        rollbackTo.run();
+        release.run();
+      }
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const jobs: Job[] = [];
+    let failure: unknown;
+    const guard = setImmediate(() => leave?.());
+    try {
+      await runJobs(jobs);
+      commit.run();
+    } catch (error) {
+      failure = explain(error);
+      if (db.isTransaction) rollback.run();
+      // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
+      if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
+      if (failure instanceof Problem && failure.code === 'storage-full') hooks.full();
+    } finally {
+      clearImmediate(guard);
+    }
+    let bytes = 0;
+    for (const job of jobs) bytes += job.bytes;
+    waiting = waiting.slice(jobs.length);
+    waitingBytes -= bytes;
+    if (failure === undefined) hooks.committed(jobs.length, bytes);
+    for (const job of jobs) {
+      if (failure !== undefined) job.reject(failure);
+      else if (job.failed) job.reject(explain(job.error));
+      else job.resolve(job.outcome as never);
+    }
+    if (waiting.length > 0) setImmediate(flush);
+    else {
+      scheduled = false;
+      for (const resolve of idle.splice(0)) resolve();
+    }
+  }
+
+  function enqueue<T>(run: Job['run'], synchronous: boolean, bytes: number, grows: boolean): Promise<T> {
+    if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) {
+      return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
+    }
+    waitingBytes += bytes;
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ run, synchronous, bytes, grows, resolve, reject });
+      if (!scheduled) {
+        scheduled = true;
+        setImmediate(flush);
+      }
+    });
+  }
+
+  return {
+    submit: (run, { bytes = 0, grows = false } = {}) => enqueue(run, true, bytes, grows),
+    transaction: (run, { bytes = 0, grows = false } = {}) => enqueue(run, false, bytes, grows),
+    drained: () => (scheduled ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
+  };
+}

@@ -1,0 +1,101 @@
+/** The embedded engine: one SQLite database in the data folder, for one process. */
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../problems.ts';
+import { createIdBlocks } from '../id-blocks.ts';
+import { migrate, readSecret, reserveIds } from '../migrate.ts';
+import { sqliteMessageTables } from '../migrations/0001-messaging.ts';
+import type { Store } from '../store.ts';
+import { createWaker } from '../waker.ts';
+import { createCheckpointer } from './checkpoint.ts';
+import { createConnection, explain } from './connection.ts';
+import { sqliteDialect } from './dialect.ts';
+import { createDiskReserve } from './disk.ts';
+import { lockFolder } from './folder-lock.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { createMessages } from './messages.ts';
+
+export interface SqliteOptions {
+  /** Posts are refused while less than this is free on the disk. */
+  readonly reserveBytes?: number;
+  /** The clock; tests turn it themselves. */
+  readonly now?: () => number;
+  readonly onError?: (error: unknown) => void;
+}
+
+const RESERVE_BYTES = 64 * 1024 * 1024;
+
+export async function openSqlite(folder: string, options: SqliteOptions = {}): Promise<Store> {
+  const { reserveBytes = RESERVE_BYTES, now = Date.now, onError = () => {} } = options;
+  prepareFolder(folder);
+  const lock = lockFolder(folder);
+  let db: DatabaseSync | undefined;
+  try {
+    const file = join(folder, 'waypost.db');
+    db = new DatabaseSync(file);
+    // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
+    db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH ':memory:' AS volatile`);
+    for (const statement of sqliteMessageTables('volatile.')) db.exec(statement);
+    return await compose(db, file, folder, lock);
+  } catch (error) {
+    db?.close();
+    lock.release();
+    throw explain(error);
+  }
+
+  async function compose(db: DatabaseSync, file: string, folder: string, lock: { release(): void }): Promise<Store> {
+    const connection = createConnection(db);
+    const disk = createDiskReserve(folder, reserveBytes);
+    const checkpointer = createCheckpointer(file, db, onError);
+    // Numbers of arrival come from the same counter as ids: it only ever rises, also over restarts.
+    db.function('next_arrival', () => ids.next());
+    const dialect = sqliteDialect('next_arrival()');
+    const group = createGroupCommit(connection, dialect, {
+      refuseGrowth: disk.refuseGrowth,
+      committed: checkpointer.committed,
+      full: disk.dropBallast,
+    });
+    await group.transaction((tx) => migrate(tx, 'sqlite'));
+    const secret = await group.transaction(readSecret);
+    const ids = await createIdBlocks(() => group.transaction(reserveIds));
+    const messages = createMessages(db, group, ids.next);
+    const waker = createWaker();
+    let closing: Promise<void> | undefined;
+
+    const close = async (): Promise<void> => {
+      await ids.settled();
+      await group.drained();
+      await checkpointer.close();
+      db.close();
+      lock.release();
+    };
+
+    return {
+      engine: 'sqlite',
+      dialect,
+      messages,
+      now,
+      transaction: (job) => group.transaction(job),
+      read: (job) => group.transaction(job),
+      nextId: ids.next,
+      secret,
+      announce: waker.tell,
+      listen: waker.listen,
+      ping: async () => {
+        await group.transaction((tx) => tx.get('SELECT 1'));
+      },
+      close: () => (closing ??= close()),
+    };
+  }
+}
+
+function prepareFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new Problem('store-unavailable', `the data folder ${folder} cannot be written: ${(error as Error).message}`);
+  }
+}
