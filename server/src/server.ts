@@ -1,6 +1,9 @@
 /** Composes the service. The program and the tests start the same thing. */
 import { readFileSync } from 'node:fs';
 import type { Options } from './config.ts';
+import { createConsumerArea } from './consumers/consumers.ts';
+import { consumerRoutes } from './consumers/routes.ts';
+import { addresses } from './consumers/views/consumers.ts';
 import { createDuties } from './duties/duties.ts';
 import { createLocalUris } from './http/base-url.ts';
 import { createBodyReader } from './http/body.ts';
@@ -42,12 +45,14 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
     paths.operatorNotice.href({ notice }),
   );
-  const duties = createDuties(store, messaging, {
+  const consumers = createConsumerArea(store, messaging.events, messaging.sealer, addresses);
+  const duties = createDuties(store, messaging, consumers, {
     rememberIds: options['remember-ids'] * 1000,
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...consumerRoutes(consumers, { maxBatch: options['max-batch'] }),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };

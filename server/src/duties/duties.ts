@@ -1,10 +1,12 @@
 /** The background duties of a node: one file each, started and stopped together. */
+import type { ConsumerArea } from '../consumers/consumers.ts';
 import type { Messaging } from '../messaging/messaging.ts';
 import type { Store } from '../store/store.ts';
 import { createOwnership } from './ownership.ts';
 import { createPromoter } from './promote.ts';
 import { createPruner } from './prune.ts';
 import { sweepDoomed } from './sweep.ts';
+import { createTerminator } from './terminate.ts';
 
 /** Does a bounded piece of work that is due; tells in how many milliseconds it wants to run again. */
 export type Duty = () => Promise<number>;
@@ -24,8 +26,14 @@ export interface DutyOptions {
 
 const AFTER_ERROR = 1000;
 const PROMOTE = 'promote what is due';
+const TERMINATE = 'terminate in bulk';
 
-export function createDuties(store: Store, messaging: Messaging, options: DutyOptions): Duties {
+export function createDuties(
+  store: Store,
+  messaging: Messaging,
+  consumers: ConsumerArea,
+  options: DutyOptions,
+): Duties {
   const owned = createOwnership(store);
   const duties: Readonly<Record<string, Duty>> = {
     'look for missed arrivals': async () => {
@@ -33,6 +41,7 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
       return 1000;
     },
     [PROMOTE]: createPromoter(messaging, store),
+    [TERMINATE]: createTerminator(consumers),
     'prune what is over': owned('prune', createPruner(store, options.rememberIds)),
     'sweep deleted destinations': owned('sweep', () => sweepDoomed(store)),
   };
@@ -68,6 +77,7 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
   return {
     start() {
       messaging.onScheduled((at) => arm(PROMOTE, Math.max(0, at - store.now())));
+      consumers.bulk.onStarted(() => arm(TERMINATE, 0));
       for (const name of Object.keys(duties)) arm(name, 0);
     },
     async stop() {
