@@ -1,7 +1,7 @@
 /** An entitlement and its rules: a relation between a consumer and a product. Its state is derived, never stored. */
 import { integer, time } from '../kinds.ts';
 import { claimsOf, readNewId, type Termination } from './consumer.ts';
-import { fieldsOf, type Input } from './fields.ts';
+import { type Fields, fieldsOf, type Input } from './fields.ts';
 
 export const ENTITLEMENT_STATES = ['active', 'pending', 'expired', 'terminated'] as const;
 export type EntitlementState = (typeof ENTITLEMENT_STATES)[number];
@@ -87,32 +87,21 @@ const QUANTITY = integer(1, 1_000_000_000);
 const READ_ONLY = ['state', 'created', 'updated', 'terminated', 'links'];
 const KNOWN = ['id', 'consumer', 'product', 'quantity', 'start', 'end', ...READ_ONLY];
 
-interface ProductInput {
-  readonly id: string | undefined;
-  readonly name: string | null | undefined;
-}
-
 /** A product is named by its id alone, or by an object with id and name. */
-function readProduct(input: Input, wrong: (name: string, detail: string) => undefined): ProductInput {
-  const value = input.product;
-  if (value === undefined) return { id: undefined, name: undefined };
-  const object =
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Input) : { id: value };
-  const fields = fieldsOf({ id: object.id, name: object.name }, ['id', 'name']);
-  const id = fields.text('id', LONGEST_PRODUCT);
-  const name = fields.optionalText('name', LONGEST_PRODUCT);
-  try {
-    fields.end();
-  } catch {
-    wrong('product', `must be an id, or an id and a name, of 1 to ${LONGEST_PRODUCT} characters`);
-  }
-  return { id, name };
+function readProduct(
+  { product: value }: Input,
+  fields: Fields,
+): { id: string | undefined; name: string | null | undefined } {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const inner = isObject ? fields.within('product', value as Input, ['id', 'name']) : undefined;
+  if (inner === undefined) return { id: fields.text('product', LONGEST_PRODUCT), name: undefined };
+  return { id: inner.text('id', LONGEST_PRODUCT), name: inner.optionalText('name', LONGEST_PRODUCT) };
 }
 
 export function readNewEntitlement(input: Input): NewEntitlement {
   const fields = fieldsOf(input, KNOWN);
-  const product = readProduct(input, fields.wrong);
-  if (input.product === undefined) fields.wrong('product', 'must be given');
+  const product = readProduct(input, fields);
+  if (product.id === undefined && fields.isRight) fields.wrong('product', 'must be given, or have an id');
   const quantity = fields.number('quantity', QUANTITY) ?? 1;
   const start = fields.optionalTime('start', time) ?? undefined;
   const end = fields.optionalTime('end', time) ?? null;
@@ -136,7 +125,7 @@ export interface EntitlementUpdate {
 
 export function readEntitlementUpdate(input: Input, consumer: string | undefined): EntitlementUpdate {
   const fields = fieldsOf(input, KNOWN);
-  const product = readProduct(input, fields.wrong);
+  const product = readProduct(input, fields);
   const quantity = fields.number('quantity', QUANTITY);
   const start = fields.number('start', time);
   const end = fields.optionalTime('end', time);

@@ -12,7 +12,11 @@ export interface Fields {
   number(name: string, kind: Kind<number>): number | undefined;
   optionalTime(name: string, kind: Kind<number>): number | null | undefined;
   metadata(name: string): Metadata | undefined;
+  /** The fields of an object in a field; what is wrong with them is gathered here, too. */
+  within(name: string, input: Input, known: readonly string[]): Fields;
   wrong(name: string, detail: string): undefined;
+  /** Whether nothing was wrong so far. */
+  readonly isRight: boolean;
   /** Throws when anything was wrong. */
   end(): void;
 }
@@ -36,9 +40,12 @@ function readText(value: unknown, most: number): string | undefined {
 }
 
 export function fieldsOf(input: Input, known: readonly string[]): Fields {
-  const errors: FieldError[] = [];
+  return readerOf(input, known, '', []);
+}
+
+function readerOf(input: Input, known: readonly string[], prefix: string, errors: FieldError[]): Fields {
   const wrong = (name: string, detail: string): undefined => {
-    errors.push({ pointer: `/${name}`, detail });
+    errors.push({ pointer: `${prefix}/${name}`, detail });
   };
   for (const name of Object.keys(input)) {
     if (!known.includes(name)) wrong(name, `is not known here; known are ${known.join(', ')}`);
@@ -89,7 +96,11 @@ export function fieldsOf(input: Input, known: readonly string[]): Fields {
       }
       return metadata;
     },
+    within: (name, inner, names) => readerOf(inner, names, `${prefix}/${name}`, errors),
     wrong,
+    get isRight() {
+      return errors.length === 0;
+    },
     end() {
       if (errors.length === 0) return;
       const detail = errors.map((error) => `${error.pointer?.slice(1)} ${error.detail}`).join('; ');
