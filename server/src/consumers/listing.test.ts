@@ -70,7 +70,7 @@ forEachEngine('listings', (engine) => {
       ['product=p0&status=terminated', ({ state, product }) => state === 'terminated' && product === 'p0'],
     ];
     for (const [query, keep] of filters) {
-      for (const size of [1, 2, 5, 100]) {
+      for (const size of [1, 4, 100]) {
         const forth = await walk(`/entitlements?${query}${query && '&'}per_page=${size}`, 'next');
         const wanted = expected.filter(keep).map(({ id }) => id);
         assert.deepEqual(idsOf(forth), wanted, `${query}, pages of ${size}`);

@@ -64,19 +64,23 @@ export async function findEntitlements(tx: Tx, ids: readonly string[]): Promise<
   return new Map(rows.map((row) => [row.id, toEntitlement(row)]));
 }
 
-/** Another entitlement of the consumer to the product that is neither marked as terminated nor over. */
+/**
+ * Another entitlement of the consumer to the product that is neither marked as terminated nor over. `marked` stands in a
+ * sum, so that only the index on the product can serve: the consumer may have a hundred thousand others.
+ */
 export async function findRival(
   tx: Tx,
   entitlement: Pick<Entitlement, 'id' | 'product' | 'consumer'>,
   now: number,
 ): Promise<Entitlement | undefined> {
-  const row = await tx.get<EntitlementRow>(
-    `${ENTITLEMENT} WHERE e.product = $1 AND e.consumer = $2 AND e.marked = 0 AND (e.ends IS NULL OR e.ends > $3)
-       AND e.id <> $4 ORDER BY e.n LIMIT 1`,
-    [entitlement.product.id, entitlement.consumer.n, now, entitlement.id],
-  );
+  const values = [entitlement.product.id, entitlement.consumer.n, now, entitlement.id];
+  const row = await tx.get<EntitlementRow>(RIVAL, values);
   return row && toEntitlement(row);
 }
+
+/** Exported for a look at its plan. */
+export const RIVAL = `${ENTITLEMENT} WHERE e.product = $1 AND e.consumer = $2 AND e.marked + 0 = 0
+    AND (e.ends IS NULL OR e.ends > $3) AND e.id <> $4 ORDER BY e.n LIMIT 1`;
 
 /** False when there is one with this id. */
 export async function insertEntitlement(tx: Tx, entitlement: Entitlement): Promise<boolean> {
@@ -92,21 +96,21 @@ export async function insertEntitlement(tx: Tx, entitlement: Entitlement): Promi
 
 /** Writes what an update may change. */
 export async function updateEntitlement(tx: Tx, entitlement: Entitlement): Promise<void> {
-  const { n, product, quantity, start, end, version, updated } = entitlement;
+  const { id, product, quantity, start, end, version, updated } = entitlement;
   await tx.run(
     `UPDATE entitlement SET product_name = $2, quantity = $3, starts = $4, ends = $5, version = $6, updated = $7
-     WHERE n = $1`,
-    [n, product.name ?? null, quantity, start, end, version, updated],
+     WHERE id = $1`,
+    [id, product.name ?? null, quantity, start, end, version, updated],
   );
 }
 
 export async function writeEntitlementMark(tx: Tx, entitlement: Entitlement): Promise<void> {
-  const { n, version, updated, terminated } = entitlement;
+  const { id, version, updated, terminated } = entitlement;
   await tx.run(
     `UPDATE entitlement SET marked = $2, version = $3, updated = $4,
-       terminated = $5, terminated_by = $6, terminated_reason = $7 WHERE n = $1`,
+       terminated = $5, terminated_by = $6, terminated_reason = $7 WHERE id = $1`,
     [
-      n,
+      id,
       terminated === undefined ? 0 : 1,
       version,
       updated,
@@ -117,26 +121,25 @@ export async function writeEntitlementMark(tx: Tx, entitlement: Entitlement): Pr
   );
 }
 
-/** Which entitlements a walk meets. `marked` are those terminated themselves; undefined meets both kinds. */
-export interface Range {
-  readonly product?: string;
-  readonly consumer?: number;
-  readonly marked?: boolean;
+/** Which entitlements a walk meets: those to a product, or those that are or are not terminated themselves. */
+export type Scope = { readonly consumer?: number } & ({ readonly product: string } | { readonly marked: boolean });
+
+export type Range = Scope & {
   /** Where to go on: behind this key in the direction of the walk. */
   readonly from: Key;
   readonly backwards: boolean;
   readonly limit: number;
-}
+};
 
 /** Each combination is answered by an index in its own order. Exported for a look at the plans. */
 export function rangeStatement(range: Range): { text: string; values: (string | number)[] } {
-  const { product, consumer, marked, from, backwards, limit } = range;
+  const { consumer, from, backwards, limit } = range;
   const values: (string | number)[] = [];
   const parameter = (value: string | number): string => `$${values.push(value)}`;
   const [comparison, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC'];
-  const conditions: string[] = [];
-  if (product !== undefined) conditions.push(`e.product = ${parameter(product)}`);
-  if (marked !== undefined) conditions.push(`e.marked = ${marked ? 1 : 0}`);
+  const conditions = [
+    'product' in range ? `e.product = ${parameter(range.product)}` : `e.marked = ${range.marked ? 1 : 0}`,
+  ];
   if (consumer === undefined) {
     conditions.push(`(e.consumer, e.n) ${comparison} (${parameter(from.consumer)}, ${parameter(from.n)})`);
   } else conditions.push(`e.consumer = ${parameter(consumer)} AND e.n ${comparison} ${parameter(from.n)}`);

@@ -10,7 +10,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { Consumer } from '../consumer.ts';
 import { type Entitlement, type EntitlementState, type Key, stateAt } from '../entitlement.ts';
 import { findConsumer } from '../queries/consumers.ts';
-import { entitledConsumers, entitlementsOf, rangeOfEntitlements } from '../queries/entitlements.ts';
+import { entitledConsumers, entitlementsOf, rangeOfEntitlements, type Scope } from '../queries/entitlements.ts';
 
 export interface EntitlementFilter {
   /** The id of a consumer. */
@@ -110,7 +110,7 @@ async function chooseWalk(tx: Tx, filter: EntitlementFilter, backwards: boolean,
     return consumer === undefined ? nothing : ofConsumer(consumer, product, kind, backwards);
   }
   if (product !== undefined) return inRange({ product }, backwards);
-  if (kind === 'any') return inRange({}, backwards);
+  if (kind === 'any') return standingAndEnded({}, backwards);
   const unmarked = ofConsumers(kind === 'terminated', backwards);
   return kind === 'standing' ? unmarked : merged(unmarked, inRange({ marked: true }, backwards), backwards);
 }
@@ -125,13 +125,22 @@ function kindOf(status: EntitlementFilter['status'], isPast: boolean): Kind {
 
 function ofConsumer({ n, terminated }: Consumer, product: string | undefined, kind: Kind, backwards: boolean): Walk {
   if (kind === 'standing' && terminated !== undefined) return async () => ({ rows: [], over: true });
-  const scope = { consumer: n, ...(product === undefined ? {} : { product }) };
-  if (kind === 'any' || terminated !== undefined || product !== undefined) return inRange(scope, backwards);
-  return inRange({ ...scope, marked: kind === 'terminated' }, backwards);
+  const consumer = n;
+  if (product !== undefined) return inRange({ consumer, product }, backwards);
+  if (kind === 'any' || terminated !== undefined) return standingAndEnded({ consumer }, backwards);
+  return inRange({ consumer, marked: kind === 'terminated' }, backwards);
+}
+
+function standingAndEnded(scope: { consumer?: number }, backwards: boolean): Walk {
+  return merged(
+    inRange({ ...scope, marked: false }, backwards),
+    inRange({ ...scope, marked: true }, backwards),
+    backwards,
+  );
 }
 
 /** Straight along an index. */
-function inRange(scope: { consumer?: number; product?: string; marked?: boolean }, backwards: boolean): Walk {
+function inRange(scope: Scope, backwards: boolean): Walk {
   return async (tx, from, limit) => {
     const rows = await rangeOfEntitlements(tx, { ...scope, from, backwards, limit });
     return { rows, over: rows.length < limit };
