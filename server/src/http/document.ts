@@ -22,6 +22,8 @@ export interface Document {
   readonly fields: Readonly<Record<string, Field>>;
   /** Fields that are attributes in XML. */
   readonly attributes?: readonly string[];
+  /** Children that XML shows as they are, instead of the fields of the same names. */
+  readonly elements?: readonly XmlNode[];
   readonly links: readonly Link[];
   readonly items?: readonly Document[];
   /** Media types in the order of preference; the first is the default. Endings tell JSON from XML. */
@@ -78,11 +80,13 @@ export function toJson(document: Document, absolute: (href: string) => string): 
 export function toXml(document: Document, absolute: (href: string) => string): XmlNode {
   const attributes: Record<string, string | undefined> = {};
   const children: XmlNode[] = [];
+  const own = new Set(document.elements?.map(({ name }) => name));
   for (const [name, value] of Object.entries(document.fields)) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || own.has(name)) continue;
     if (document.attributes?.includes(name)) attributes[name] = String(value);
     else children.push(...fieldToXml(name, value));
   }
+  children.push(...(document.elements ?? []));
   for (const { rel, href, type, title, method } of document.links) {
     children.push({ name: 'link', namespace: ATOM, attributes: { rel, href: absolute(href), type, title, method } });
   }

@@ -163,3 +163,13 @@ export async function withReadyMessages(tx: Tx, destinations: readonly number[])
   }
   return [...found];
 }
+
+export async function messagesById(tx: Tx, ids: readonly number[]): Promise<Map<number, StoredMessage>> {
+  const found = new Map<number, StoredMessage>();
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT id, dest, pos, posted, content_type, headers, name, body FROM ${message}
+      WHERE id ${tx.dialect.inList('$1')}`;
+    for (const row of await tx.all<MessageRow>(text, [tx.dialect.list(ids)])) found.set(row.id, toMessage(row));
+  }
+  return found;
+}

@@ -14,7 +14,7 @@ import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
-import { AREA, nameOf } from './common.ts';
+import { AREA, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 const forceQuery = {
@@ -114,7 +114,13 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         async handle(request) {
           const name = nameOf(request);
           const wishes = readQuery(request.query, postingQuery);
-          const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+          const [id = 0] = await posting.post({
+            kind,
+            name,
+            drafts: [draftOf(request)],
+            wishes,
+            ...transactionOf(request),
+          });
           return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
         },
       },

@@ -8,7 +8,7 @@ import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
 import { messageResource } from '../views/messages.ts';
-import { AREA, messageIdOf, nameOf, viewOf } from './common.ts';
+import { AREA, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 export function messageRoutes(messaging: Messaging): Route[] {
@@ -41,7 +41,10 @@ export function messageRoutes(messaging: Messaging): Route[] {
       async handle(request) {
         const name = nameOf(request);
         const id = messageIdOf(request);
-        const isNew = await posting.put(name, id, draftOf(request), readQuery(request.query, postingQuery));
+        const isNew = await posting.put(name, id, draftOf(request), {
+          wishes: readQuery(request.query, postingQuery),
+          ...transactionOf(request),
+        });
         const path = messagePath('queue', name, id);
         return {
           status: isNew ? 201 : 200,
