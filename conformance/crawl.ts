@@ -1,0 +1,79 @@
+import type { Answer, Client } from './client.ts';
+import { mediaType } from './expect.ts';
+import type { Link } from './links.ts';
+import { contentOfJson } from './twins.ts';
+import type { World } from './world.ts';
+
+/** A page that was met: how it was found, and what GET answered. */
+export type Page = { url: string; foundAs: string; answer: Answer };
+export type Crawl = {
+  pages: Page[];
+  /** Addresses that a link calls with a method of its own and that GET does not answer. */
+  operations: { url: string; method: string; foundAs: string }[];
+  /** Hrefs in headers and documents, as they stand there. */
+  hrefs: { href: string; foundOn: string }[];
+};
+
+/** Enough for every kind of resource; a service in use holds more than anybody wants to look at. */
+const MOST_PAGES = 250;
+
+/** Follows every link from the root on, within this service, and looks at what it finds with GET. */
+export async function crawl(world: World): Promise<Crawl> {
+  const { client } = world;
+  const found: Crawl = { pages: [], operations: [], hrefs: [] };
+  const seen = new Set<string>();
+  const waiting: { url: string; foundAs: string; method: string }[] = [];
+  const add = (url: string, foundAs: string, method = 'GET') => {
+    const key = `${method === 'GET' ? '' : method} ${client.store(url)}`;
+    if (seen.has(key) || client.store(url) === url) return;
+    seen.add(key);
+    waiting.push({ url, foundAs, method });
+  };
+  for (const url of await startingPoints(world)) add(url, 'a starting point');
+  for (let next = waiting.shift(); next && found.pages.length < MOST_PAGES; next = waiting.shift()) {
+    const { url, foundAs, method } = next;
+    if (method !== 'GET' && !(await isReadable(client, url))) {
+      found.operations.push({ url, foundAs, method });
+      continue;
+    }
+    const answer = await client.get(url);
+    found.pages.push({ url, foundAs, answer });
+    for (const link of linksOf(answer, world.isOwn)) {
+      found.hrefs.push({ href: link.href, foundOn: url });
+      add(link.href, `${link.rel} of ${url}`, link.method);
+    }
+    for (const href of anchorsOf(answer)) add(new URL(href, url).href, `a page's link on ${url}`);
+  }
+  return found;
+}
+
+/** The root of each node, and something of each kind, which is reached from the root but perhaps after many pages. */
+async function startingPoints(world: World): Promise<string[]> {
+  const { client } = world;
+  const queue = await world.queue();
+  const topic = await world.topic();
+  const [message] = await world.post(queue, ['one', 'two', 'three']);
+  const [news] = await world.post(topic, ['news']);
+  (await client.post(queue.receiving)).expect(200);
+  const own = [queue.address, topic.address, message, news].filter((each) => each !== undefined);
+  return [...client.bases.map((base) => `${base}/`), ...own.map((each) => `${client.bases[0]}${each}`)];
+}
+
+/** Of the items of a list only our own: others may be gone before we look at them. */
+function linksOf(answer: Answer, isOwn: (name: string) => boolean): Link[] {
+  if (mediaType(answer) !== 'application/json') return answer.links;
+  const { links, items } = contentOfJson(answer.json());
+  const ours = items.filter(({ fields }) => typeof fields.name !== 'string' || isOwn(fields.name));
+  // The document comes first: it knows the method of each link.
+  return [...links, ...answer.links, ...ours.flatMap((item) => item.links)];
+}
+
+function anchorsOf(answer: Answer): string[] {
+  if (mediaType(answer) !== 'text/html') return [];
+  return [...answer.text().matchAll(/<a\s[^>]*href="([^"#]+)"/g)].map((match) => match[1] ?? '');
+}
+
+async function isReadable(client: Client, url: string): Promise<boolean> {
+  const answer = (await client.send('OPTIONS', url)).expect(204);
+  return /\bGET\b/.test(answer.headers.allow ?? '');
+}
