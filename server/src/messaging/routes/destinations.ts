@@ -46,7 +46,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         async handle(request) {
           const page = readPage(request);
           const slice = sliceOf(page, await destinations.list(kind, page));
-          const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, (item) => item.name)];
+          const links = pageLinks(request, slice, (item) => item.name);
           return { status: 200, document: destinationList(kind, slice.items, links), templates: [templateOf(kind)] };
         },
       },
