@@ -3,6 +3,7 @@
  * Links stand in the body of both and in the Link field; those of a list's items in the body only.
  */
 
+import { createHash } from 'node:crypto';
 import type { Link } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { ATOM, renderXml, type XmlNode } from './xml.ts';
@@ -59,7 +60,12 @@ export function represent(
   const shown = type === 'text/html' ? 'text/html; charset=utf-8' : type;
   return document.version === undefined
     ? { type: shown, body }
-    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}"` };
+    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}.${fingerprint(body)}"` };
+}
+
+/** What a version does not tell, such as counts and hrefs, is part of a document, too: a strong ETag changes with it. */
+function fingerprint(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 12);
 }
 
 function write(document: Document, type: string, absolute: (href: string) => string): string {
