@@ -5,7 +5,6 @@
 
 import { createHash } from 'node:crypto';
 import type { Link } from './links.ts';
-import { chooseMediaType } from './negotiation.ts';
 import { ATOM, renderXml, type XmlNode } from './xml.ts';
 
 export type Field =
@@ -48,14 +47,8 @@ export function offersOf(document: Document): readonly string[] {
   return document.html === undefined ? types : [...types, 'text/html'];
 }
 
-/** Undefined when nothing the client accepts can be served. `absolute` makes a URI of a path. */
-export function represent(
-  document: Document,
-  accept: string | undefined,
-  absolute: (href: string) => string,
-): Representation | undefined {
-  const type = chooseMediaType(accept, offersOf(document));
-  if (type === undefined) return undefined;
+/** Writes a document in one of its media types. `absolute` makes a URI of a path. */
+export function represent(document: Document, type: string, absolute: (href: string) => string): Representation {
   const body = Buffer.from(write(document, type, absolute));
   const shown = type === 'text/html' ? 'text/html; charset=utf-8' : type;
   return document.version === undefined

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks, type Link } from './links.ts';
+import { chooseMediaType } from './negotiation.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** What the writer knows of the exchange, even when the request could not be read. */
@@ -39,21 +40,26 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void {
     void writeStream(exchange, headers, answer.stream);
     return;
   }
+  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
-  if (answer.document !== undefined) {
+  if (answer.document !== undefined || answer.negotiated) {
     headers.push('Vary', 'Accept');
-    const found = represent(answer.document, message.headers.accept, absolute);
-    if (found === undefined) {
-      writeProblem(exchange, notAcceptable(offersOf(answer.document)));
+    const offers = answer.document === undefined ? [content?.type ?? ''] : offersOf(answer.document);
+    // What was done cannot be undone by a 406: the answer to a write then comes in the first type there is.
+    const type = chooseMediaType(message.headers.accept, offers) ?? (isSafe ? undefined : offers[0]);
+    if (type === undefined) {
+      writeProblem(exchange, notAcceptable(offers));
       return;
     }
-    content = found;
-    etag = found.etag;
+    if (answer.document !== undefined) {
+      const found = represent(answer.document, type, absolute);
+      content = found;
+      etag = found.etag;
+    }
   }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
-  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
   send(message, response, unchanged ? 304 : answer.status, headers, content?.body);
 }

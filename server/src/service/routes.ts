@@ -99,6 +99,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
           answers: { 200: 'The description' },
           handle: ({ base }) => ({
             status: 200,
+            negotiated: true,
             content: {
               type: 'application/vnd.oai.openapi+json',
               body: Buffer.from(JSON.stringify(describeService(all, info.version, base), null, 2)),
@@ -118,6 +119,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
           answers: { 200: 'A page' },
           handle: ({ base }) => ({
             status: 200,
+            negotiated: true,
             content: {
               type: 'text/html; charset=utf-8',
               body: Buffer.from(documentationPage(all, info.version, base)),
