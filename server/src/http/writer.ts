@@ -104,9 +104,41 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const { message, response } = exchange;
   const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
+  if (message.complete) {
+    send(message, response, problem.status, headers, rendered.body);
+    return;
+  }
   // A body that was not read to its end would be taken for the next request.
-  if (!message.complete) headers.push('Connection', 'close');
-  send(message, response, problem.status, headers, rendered.body);
+  headers.push('Connection', 'close');
+  sendEarly(message, response, problem.status, headers, rendered.body);
+}
+
+/** How long a client may go on sending after its request was refused. */
+const LINGER_MILLISECONDS = 5000;
+
+/**
+ * Answers before the request is complete. Closing at once, with bytes of the client's still coming in, would reset the
+ * connection, and the client would lose the answer: what it still sends is thrown away until it has ended or hung up.
+ */
+function sendEarly(
+  message: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: string[],
+  body: Buffer,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, [...headers, 'Content-Length', String(body.length)]);
+  if (message.method === 'HEAD') response.flushHeaders();
+  else response.write(body);
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MILLISECONDS).unref();
+  message.once('end', finish);
+  message.once('close', finish);
+  message.resume();
 }
 
 function send(
