@@ -132,7 +132,8 @@ function open(method: string, url: string, { headers = {}, body, timeout = TIMEO
     });
   });
   const sent = new Promise<void>((resolve) => outgoing.once('finish', resolve));
-  outgoing.end(body);
+  // As bytes: with a text Node would encode the fields, which are bytes already, like the body.
+  outgoing.end(typeof body === 'string' ? Buffer.from(body) : body);
   return { answer, sent, hangUp: () => void outgoing.destroy() };
 }
 

@@ -1,5 +1,5 @@
-import type { Answer, Client } from './client.ts';
-import { mediaType } from './expect.ts';
+import type { Answer } from './client.ts';
+import { allowed, mediaType } from './expect.ts';
 import type { Link } from './links.ts';
 import { contentOfJson } from './twins.ts';
 import type { World } from './world.ts';
@@ -8,39 +8,38 @@ import type { World } from './world.ts';
 export type Page = { url: string; foundAs: string; answer: Answer };
 export type Crawl = {
   pages: Page[];
-  /** Addresses that a link calls with a method of its own and that GET does not answer. */
-  operations: { url: string; method: string; foundAs: string }[];
-  /** Hrefs in headers and documents, as they stand there. */
-  hrefs: { href: string; foundOn: string }[];
+  /** Everything that was met, pages and what GET does not answer, with the methods it allows. */
+  resources: { url: string; methods: string[] }[];
+  /** Links in headers and documents, as they stand there. */
+  links: (Link & { foundOn: string })[];
 };
 
 /** Enough for every kind of resource; a service in use holds more than anybody wants to look at. */
-const MOST_PAGES = 250;
+const MOST_RESOURCES = 250;
 
-/** Follows every link from the root on, within this service, and looks at what it finds with GET. */
+/** Follows every link from the root on, within this service, and looks with GET at what can be read. */
 export async function crawl(world: World): Promise<Crawl> {
   const { client } = world;
-  const found: Crawl = { pages: [], operations: [], hrefs: [] };
+  const found: Crawl = { pages: [], resources: [], links: [] };
   const seen = new Set<string>();
-  const waiting: { url: string; foundAs: string; method: string }[] = [];
-  const add = (url: string, foundAs: string, method = 'GET') => {
-    const key = `${method === 'GET' ? '' : method} ${client.store(url)}`;
-    if (seen.has(key) || client.store(url) === url) return;
+  const waiting: { url: string; foundAs: string }[] = [];
+  const add = (url: string, foundAs: string) => {
+    const key = client.store(url);
+    if (seen.has(key) || key === url) return;
     seen.add(key);
-    waiting.push({ url, foundAs, method });
+    waiting.push({ url, foundAs });
   };
   for (const url of await startingPoints(world)) add(url, 'a starting point');
-  for (let next = waiting.shift(); next && found.pages.length < MOST_PAGES; next = waiting.shift()) {
-    const { url, foundAs, method } = next;
-    if (method !== 'GET' && !(await isReadable(client, url))) {
-      found.operations.push({ url, foundAs, method });
-      continue;
-    }
+  for (let next = waiting.shift(); next && found.resources.length < MOST_RESOURCES; next = waiting.shift()) {
+    const { url, foundAs } = next;
+    const methods = allowed((await client.send('OPTIONS', url)).expect(204));
+    found.resources.push({ url, methods });
+    if (!methods.includes('GET')) continue;
     const answer = await client.get(url);
     found.pages.push({ url, foundAs, answer });
     for (const link of linksOf(answer, world.isOwn)) {
-      found.hrefs.push({ href: link.href, foundOn: url });
-      add(link.href, `${link.rel} of ${url}`, link.method);
+      found.links.push({ ...link, foundOn: url });
+      add(link.href, `${link.rel} of ${url}`);
     }
     for (const href of anchorsOf(answer)) add(new URL(href, url).href, `a page's link on ${url}`);
   }
@@ -64,16 +63,10 @@ function linksOf(answer: Answer, isOwn: (name: string) => boolean): Link[] {
   if (mediaType(answer) !== 'application/json') return answer.links;
   const { links, items } = contentOfJson(answer.json());
   const ours = items.filter(({ fields }) => typeof fields.name !== 'string' || isOwn(fields.name));
-  // The document comes first: it knows the method of each link.
   return [...links, ...answer.links, ...ours.flatMap((item) => item.links)];
 }
 
 function anchorsOf(answer: Answer): string[] {
   if (mediaType(answer) !== 'text/html') return [];
   return [...answer.text().matchAll(/<a\s[^>]*href="([^"#]+)"/g)].map((match) => match[1] ?? '');
-}
-
-async function isReadable(client: Client, url: string): Promise<boolean> {
-  const answer = (await client.send('OPTIONS', url)).expect(204);
-  return /\bGET\b/.test(answer.headers.allow ?? '');
 }

@@ -32,7 +32,9 @@ export type World = {
   post(to: Destination, texts: string[], query?: Record<string, string | number>): Promise<Address[]>;
   /** Takes everything off a queue, one by one. */
   drain(queue: Queue): Promise<string[]>;
-  /** Looks at a message until it is in this state: time alone brings it there, and gives no signal. */
+  /** Looks again and again at what comes about by itself and gives no signal. */
+  until(what: string, look: () => Promise<boolean>): Promise<void>;
+  /** Looks at a message until it is in this state: time alone brings it there. */
   untilState(message: Address, state: string): Promise<void>;
   /** Begins a request that waits (30 s unless told) and comes back when the service has it. */
   startWaiting(method: string, address: Address, options?: Options): Promise<Exchange>;
@@ -120,15 +122,17 @@ export function createWorld(client: Client): World {
       }
       throw new Error(`the queue ${queue.name} does not run dry`);
     },
-    async untilState(message, state) {
+    async until(what, look) {
       const deadline = performance.now() + PATIENCE;
-      for (;;) {
-        const found = (await client.get(message)).expect(200).headers['message-state'];
-        if (found === state) return;
-        if (performance.now() > deadline) throw new Error(`${message} is still ${found}, not ${state}`);
+      while (!(await look())) {
+        if (performance.now() > deadline) throw new Error(`not within ${PATIENCE / 1000} s: ${what}`);
         await pause(20);
       }
     },
+    untilState: (message, state) =>
+      world.until(`${message} is ${state}`, async () => {
+        return (await client.get(message)).expect(200).headers['message-state'] === state;
+      }),
     async startWaiting(method, at, options = {}) {
       const exchange = client.begin(method, at, { ...options, headers: { 'accept-wait': '30', ...options.headers } });
       // Whoever hangs up expects no answer.

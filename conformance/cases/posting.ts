@@ -23,6 +23,20 @@ export function posting(world: World): void {
     assert.equal((await client.get(answer.headers.location)).expect(200).text(), 'hello');
   });
 
+  it('A4 post-message answers 201 with the Location of the message', async () => {
+    for (const { address, kind } of [await world.queue(), await world.topic()]) {
+      const factory = client.store((await client.head(address)).link('post-message'));
+      const headers = { 'content-type': 'text/plain', 'x-mine': 'yes' };
+      const answer = (await client.post(factory, { headers, body: 'hello', query: { persistent: 'true' } })).expect(
+        201,
+      );
+      expectAbsolute(answer.headers.location, 'Location');
+      const message = (await client.get(answer.headers.location)).expect(200);
+      assert.equal(message.text(), 'hello', kind);
+      assert.equal(message.headers['x-mine'], 'yes', kind);
+    }
+  });
+
   it('A4 every message has an address of its own', async () => {
     const queue = await world.queue();
     const addresses = await world.post(queue, ['same', 'same', 'same']);
@@ -33,6 +47,7 @@ export function posting(world: World): void {
     it(`A4 a ${name} that cannot be read is 400 on every way of posting, and stores nothing`, async () => {
       const queue = await world.queue();
       const topic = await world.topic();
+      const factory = client.store((await client.head(queue.address)).link('post-message'));
       for (const value of values) {
         const options = { body: 'x', query: { [name]: value } };
         const problem = expectProblem(await client.post(queue.address, options), 400);
@@ -42,6 +57,7 @@ export function posting(world: World): void {
         );
         expectProblem(await client.post(topic.address, options), 400);
         expectProblem(await client.put(queue.message('x'), options), 400);
+        expectProblem(await client.post(factory, options), 400);
       }
       expectProblem(await client.post(`${queue.address}?${name}=1&${name}=1`, { body: 'x' }), 400);
       (await client.post(queue.receiving)).expect(204);
