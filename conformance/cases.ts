@@ -1,4 +1,5 @@
 import { concurrency } from './cases/concurrency.ts';
+import { connections } from './cases/connections.ts';
 import { crawling } from './cases/crawling.ts';
 import { creation } from './cases/creation.ts';
 import { deletion } from './cases/deletion.ts';
@@ -28,6 +29,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'G4: representations': representations,
   'G5: problems': problems,
   'G6: statuses and methods': statuses,
+  'G6: connections': connections,
   'G7: XML input': xmlInput,
   'G8: preferences': preferences,
   'G9: concurrency': concurrency,
