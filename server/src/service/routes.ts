@@ -81,9 +81,9 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
           produces: ['application/json', 'application/xml', 'text/html'],
           answers: { 200: 'The explanation' },
           problems: ['not-found'],
-          handle({ parameters: { code = '' } }) {
+          handle({ base, parameters: { code = '' } }) {
             if (!Object.hasOwn(problems, code)) throw new Problem('not-found', `no problem is called ${code}`);
-            return { status: 200, document: problemDocument(code as ProblemCode) };
+            return { status: 200, document: problemDocument(code as ProblemCode, base) };
           },
         },
       },
@@ -153,7 +153,7 @@ async function answersInTime(ping: Promise<void>): Promise<void> {
   }
 }
 
-function problemDocument(code: ProblemCode): Document {
+function problemDocument(code: ProblemCode, base: string): Document {
   const [status, title, help] = problems[code];
   return {
     name: 'problem-type',
@@ -162,6 +162,6 @@ function problemDocument(code: ProblemCode): Document {
       { rel: 'self', href: paths.problem.href({ code }) },
       { rel: 'service-doc', href: paths.serviceDocumentation.href({}) },
     ],
-    html: () => problemPage(code, status, title, help),
+    html: () => problemPage(code, status, title, help, base),
   };
 }
