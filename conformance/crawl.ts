@@ -37,11 +37,11 @@ export async function crawl(world: World): Promise<Crawl> {
     if (!methods.includes('GET')) continue;
     const answer = await client.get(url);
     found.pages.push({ url, foundAs, answer });
-    for (const link of linksOf(answer, world.isOwn)) {
+    const anchors = anchorsOf(answer).map((href) => ({ rel: 'anchor', href: new URL(href, url).href }));
+    for (const link of [...linksOf(answer, world.isOwn), ...anchors]) {
       found.links.push({ ...link, foundOn: url });
       add(link.href, `${link.rel} of ${url}`);
     }
-    for (const href of anchorsOf(answer)) add(new URL(href, url).href, `a page's link on ${url}`);
   }
   return found;
 }

@@ -34,6 +34,15 @@ export function crawling(world: World): void {
     for (const { href, foundOn } of links) expectAbsolute(href, `${href} on ${foundOn}`);
   });
 
+  it('G3 no link leads beside the base under which the service is seen', async () => {
+    const { links } = await world.crawl();
+    const origins = new Set(client.bases.map((base) => new URL(base).origin));
+    for (const { href, foundOn } of links) {
+      if (!origins.has(new URL(href).origin)) continue;
+      assert.notEqual(client.store(href), href, `${href} on ${foundOn}`);
+    }
+  });
+
   it('G2 HEAD has the status and the fields of GET', async () => {
     const { pages } = await world.crawl();
     for (const { url } of pages) {
