@@ -3,8 +3,8 @@
  * Links stand in the body of both and in the Link field; those of a list's items in the body only.
  */
 
+import { createHash } from 'node:crypto';
 import type { Link } from './links.ts';
-import { chooseMediaType } from './negotiation.ts';
 import { ATOM, renderXml, type XmlNode } from './xml.ts';
 
 export type Field =
@@ -49,19 +49,18 @@ export function offersOf(document: Document): readonly string[] {
   return document.html === undefined ? types : [...types, 'text/html'];
 }
 
-/** Undefined when nothing the client accepts can be served. `absolute` makes a URI of a path. */
-export function represent(
-  document: Document,
-  accept: string | undefined,
-  absolute: (href: string) => string,
-): Representation | undefined {
-  const type = chooseMediaType(accept, offersOf(document));
-  if (type === undefined) return undefined;
+/** Writes a document in one of its media types. `absolute` makes a URI of a path. */
+export function represent(document: Document, type: string, absolute: (href: string) => string): Representation {
   const body = Buffer.from(write(document, type, absolute));
   const shown = type === 'text/html' ? 'text/html; charset=utf-8' : type;
   return document.version === undefined
     ? { type: shown, body }
-    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}"` };
+    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}.${fingerprint(body)}"` };
+}
+
+/** What a version does not tell, such as counts and hrefs, is part of a document, too: a strong ETag changes with it. */
+function fingerprint(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 12);
 }
 
 function write(document: Document, type: string, absolute: (href: string) => string): string {

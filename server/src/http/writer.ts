@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks, type Link } from './links.ts';
+import { chooseMediaType } from './negotiation.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** What the writer knows of the exchange, even when the request could not be read. */
@@ -39,21 +40,26 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void {
     void writeStream(exchange, headers, answer.stream);
     return;
   }
+  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
-  if (answer.document !== undefined) {
+  if (answer.document !== undefined || answer.negotiated) {
     headers.push('Vary', 'Accept');
-    const found = represent(answer.document, message.headers.accept, absolute);
-    if (found === undefined) {
-      writeProblem(exchange, notAcceptable(offersOf(answer.document)));
+    const offers = answer.document === undefined ? [content?.type ?? ''] : offersOf(answer.document);
+    // What was done cannot be undone by a 406: the answer to a write then comes in the first type there is.
+    const type = chooseMediaType(message.headers.accept, offers) ?? (isSafe ? undefined : offers[0]);
+    if (type === undefined) {
+      writeProblem(exchange, notAcceptable(offers));
       return;
     }
-    content = found;
-    etag = found.etag;
+    if (answer.document !== undefined) {
+      const found = represent(answer.document, type, absolute);
+      content = found;
+      etag = found.etag;
+    }
   }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
-  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
   send(message, response, unchanged ? 304 : answer.status, headers, content?.body);
 }
@@ -98,9 +104,41 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const { message, response } = exchange;
   const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
+  if (message.complete) {
+    send(message, response, problem.status, headers, rendered.body);
+    return;
+  }
   // A body that was not read to its end would be taken for the next request.
-  if (!message.complete) headers.push('Connection', 'close');
-  send(message, response, problem.status, headers, rendered.body);
+  headers.push('Connection', 'close');
+  sendEarly(message, response, problem.status, headers, rendered.body);
+}
+
+/** How long a client may go on sending after its request was refused. */
+const LINGER_MILLISECONDS = 5000;
+
+/**
+ * Answers before the request is complete. Closing at once, with bytes of the client's still coming in, would reset the
+ * connection, and the client would lose the answer: what it still sends is thrown away until it has ended or hung up.
+ */
+function sendEarly(
+  message: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: string[],
+  body: Buffer,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, [...headers, 'Content-Length', String(body.length)]);
+  if (message.method === 'HEAD') response.flushHeaders();
+  else response.write(body);
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MILLISECONDS).unref();
+  message.once('end', finish);
+  message.once('close', finish);
+  message.resume();
 }
 
 function send(

@@ -21,7 +21,14 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
     const outcome = await takeName(tx, posting, name);
     if (outcome !== 'stored') return outcome;
   }
-  if (limits !== undefined && (await isFull(tx, posting, limits))) return 'full';
+  if (limits !== undefined) {
+    // Who repeats what was stored before is told so, full or not.
+    if (once !== undefined && (await isUsed(tx, once))) return 'once-used';
+    if (await isFull(tx, posting, limits)) {
+      if (name !== undefined) await releaseName(tx, destination, name);
+      return 'full';
+    }
+  }
   if (once !== undefined) {
     const used = await tx.get(
       `INSERT INTO once_chain (chain, n, expires) VALUES ($1, $2, $3)
@@ -53,6 +60,15 @@ async function takeName(tx: Tx, posting: Posting, name: NonNullable<Posting['nam
     name.hash,
   ]);
   return known?.content.equals(name.content) ? 'name-known' : 'name-taken';
+}
+
+/** A refused message must not leave its id behind: the next try would be taken for a repeat, and the message lost. */
+async function releaseName(tx: Tx, destination: number, name: NonNullable<Posting['name']>): Promise<void> {
+  await tx.run('DELETE FROM message_name WHERE dest = $1 AND hash = $2', [destination, name.hash]);
+}
+
+async function isUsed(tx: Tx, { chain, n }: NonNullable<Posting['once']>): Promise<boolean> {
+  return (await tx.get('SELECT n FROM once_chain WHERE chain = $1 AND n >= $2', [chain, n])) !== undefined;
 }
 
 /** Counts what waits, stopping one past the limit. Consumed and dead messages do not count. */

@@ -21,7 +21,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
       answers: { 200: 'The message, with its own content' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
-        const destination = await destinations.get(kind, nameOf(request));
+        const destination = await destinations.look(kind, nameOf(request));
         const { message, delivery } = await messaging.read(destination, messageIdOf(request));
         const state = delivery === undefined ? 'available' : stateOf(delivery, messaging.now());
         const deliveries = delivery === undefined ? {} : { deliveries: delivery.tries };
@@ -58,7 +58,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
       answers: { 204: 'Gone' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
-        const queue = await destinations.get('queue', nameOf(request));
+        const queue = await destinations.look('queue', nameOf(request));
         await messaging.remove(queue, messageIdOf(request));
         return noContent();
       },
