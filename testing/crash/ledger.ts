@@ -171,7 +171,7 @@ function faultsOf(entry: Entry): string[] {
 
 function describe({ location, look }: Entry): string {
   if (look === undefined) return `nobody received it and nobody looked at ${location}`;
-  const body = look.whole ? '' : ', with another body';
+  const body = look.whole || look.status !== 200 ? '' : ', with another body';
   return `${location} says ${look.status} ${look.state ?? ''}${body}`;
 }
 
