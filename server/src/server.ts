@@ -34,6 +34,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     autoCreate: options['auto-create'],
     maxWaiting: options['max-waiting'],
     rememberIds: options['remember-ids'] * 1000,
+    onceLifetime: options['once-lifetime'] * 1000,
   });
   const duties = createDuties(store, messaging, {
     rememberIds: options['remember-ids'] * 1000,

@@ -51,6 +51,10 @@ export function placement(wishes: PostingWishes, settings: EffectiveSettings, no
   };
 }
 
+/** What is kept with a dead letter. The names cannot be fields of a request, so no client can send them. */
+export const DEAD_LETTER_ORIGIN = ':origin';
+export const DEAD_LETTER_REASON = ':reason';
+
 /** Of a client-chosen id: the key by which it is remembered. */
 export const hashOfId = (id: string): Buffer => createHash('sha256').update(id).digest().subarray(0, 16);
 
