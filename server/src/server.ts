@@ -36,14 +36,14 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const messaging = createMessaging(store, {
     autoCreate: options['auto-create'],
     maxWaiting: options['max-waiting'],
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     onceLifetime: options['once-lifetime'] * 1000,
   });
   const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
     paths.operatorNotice.href({ notice }),
   );
   const duties = createDuties(store, messaging, {
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
   const areas = [
