@@ -54,7 +54,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const messaging = createMessaging(store, sealer, {
     autoCreate: options['auto-create'],
     maxWaiting: options['max-waiting'],
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     onceLifetime: options['once-lifetime'] * 1000,
     enlister: transactionMessages,
   });
@@ -79,7 +79,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
   });
   const duties = createDuties(store, messaging, {
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     others: {
       'drive transactions': manager.upkeep.drive,
       'forget finished transactions': manager.upkeep.forget,

@@ -22,7 +22,8 @@ export interface Exchange {
 /** Fields whose value is a URI reference and may hold a path of ours. */
 const URI_FIELDS = new Set(['Location', 'Content-Location']);
 
-export function writeAnswer(exchange: Exchange, answer: Answer): void {
+/** Resolves when a stream is over; anything else is written at once. */
+export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
   const { base, message, response } = exchange;
   const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id];
@@ -36,10 +37,7 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void {
     headers.push('Link-Template', templates.join(', '));
   }
 
-  if (answer.stream !== undefined) {
-    void writeStream(exchange, headers, answer.stream);
-    return;
-  }
+  if (answer.stream !== undefined) return writeStream(exchange, headers, answer.stream);
   const isSafe = message.method === 'GET' || message.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;

@@ -2,7 +2,7 @@
  * Posting in a transaction of its own, one SQL text for both engines: for what cannot be decided by one statement over
  * many postings. Everything else takes the hot path.
  */
-import { isVolatile, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
+import { isVolatile, type MessageName, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
 
 /** A client-chosen id, a limit, a batch under a once-only link, a topic's message that gets its position later. */
 export function mustPostAlone({ name, limits, once, kind, messages }: Posting): boolean {
@@ -25,7 +25,7 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
     // Who repeats what was stored before is told so, full or not.
     if (once !== undefined && (await isUsed(tx, once))) return 'once-used';
     if (await isFull(tx, posting, limits)) {
-      if (name !== undefined) await releaseName(tx, destination, name);
+      if (name !== undefined) await giveNameBack(tx, posting, name);
       return 'full';
     }
   }
@@ -47,24 +47,27 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
 }
 
 /** A new id is entered; a known one is compared. Two statements: one would not see a row committed meanwhile. */
-async function takeName(tx: Tx, posting: Posting, name: NonNullable<Posting['name']>): Promise<PostOutcome> {
+async function takeName(tx: Tx, posting: Posting, name: MessageName): Promise<PostOutcome> {
   const message = posting.messages[0] as NewMessage;
-  const entered = await tx.get(
-    `INSERT INTO message_name (dest, hash, message, content) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (dest, hash) DO NOTHING RETURNING message`,
-    [posting.destination, name.hash, message.id, name.content],
-  );
-  if (entered !== undefined) return 'stored';
-  const known = await tx.get<{ content: Buffer }>('SELECT content FROM message_name WHERE dest = $1 AND hash = $2', [
-    posting.destination,
-    name.hash,
-  ]);
-  return known?.content.equals(name.content) ? 'name-known' : 'name-taken';
+  for (;;) {
+    const entered = await tx.get(
+      `INSERT INTO message_name (dest, hash, message, content) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (dest, hash) DO NOTHING RETURNING message`,
+      [posting.destination, name.hash, message.id, name.content],
+    );
+    if (entered !== undefined) return 'stored';
+    const known = await tx.get<{ content: Buffer }>('SELECT content FROM message_name WHERE dest = $1 AND hash = $2', [
+      posting.destination,
+      name.hash,
+    ]);
+    // Neither new nor there: the id was forgotten between the two statements, so it is free.
+    if (known !== undefined) return known.content.equals(name.content) ? 'name-known' : 'name-taken';
+  }
 }
 
-/** A refused message must not leave its id behind: the next try would be taken for a repeat, and the message lost. */
-async function releaseName(tx: Tx, destination: number, name: NonNullable<Posting['name']>): Promise<void> {
-  await tx.run('DELETE FROM message_name WHERE dest = $1 AND hash = $2', [destination, name.hash]);
+async function giveNameBack(tx: Tx, { destination, messages }: Posting, { hash }: MessageName): Promise<void> {
+  const text = 'DELETE FROM message_name WHERE dest = $1 AND hash = $2 AND message = $3';
+  await tx.run(text, [destination, hash, messages[0]?.id ?? 0]);
 }
 
 async function isUsed(tx: Tx, { chain, n }: NonNullable<Posting['once']>): Promise<boolean> {

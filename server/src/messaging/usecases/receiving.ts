@@ -109,7 +109,7 @@ export function createReceiving(
 function dueOf(verdict: Verdict, { effective }: Destination, now: number): number | null {
   switch (verdict.kind) {
     case 'acknowledge':
-      return now + effective.retention * 1000;
+      return Math.ceil(now + effective.retention * 1000);
     case 'extend':
       return Math.ceil(now + verdict.by * 1000);
     case 'return':

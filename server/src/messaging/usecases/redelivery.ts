@@ -39,7 +39,7 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
     await insertDestination(tx, fresh);
     const target = (await findDestination(tx, 'queue', name)) as Destination;
     await markDeadLetter(tx, target.id);
-    const due = now + queue.effective.retention * 1000;
+    const due = Math.ceil(now + queue.effective.retention * 1000);
     for (const delivery of dead) {
       await moveToDeadLetter(tx, delivery, {
         id: store.nextId() * 2,
