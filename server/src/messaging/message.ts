@@ -27,6 +27,15 @@ export function stateOf(
   return stateNames[delivery.state] ?? 'acknowledged';
 }
 
+/** The same of a message that was found. Those of a topic have no delivery, but their life may be over. */
+export function messageState(
+  { delivery, expires }: { delivery: Parameters<typeof stateOf>[0] | undefined; expires: number | null },
+  now: number,
+): MessageState {
+  if (delivery !== undefined) return stateOf(delivery, now);
+  return expires !== null && expires <= now ? 'expired' : 'available';
+}
+
 const MOST_SECONDS = 365 * 86_400;
 
 export const postingQuery = {
