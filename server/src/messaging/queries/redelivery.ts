@@ -8,17 +8,20 @@ export interface DueDelivery {
   readonly dest: number;
   /** 1 leased, 2 delayed. */
   readonly state: number;
+  readonly due: number;
+  readonly expires: number | null;
   readonly tries: number;
 }
 
+/** Those whose time has come, in the order in which it came. */
 export async function lockDue(tx: Tx, now: number, limit: number): Promise<DueDelivery[]> {
   const due: DueDelivery[] = [];
   for (const { delivery } of tx.dialect.places) {
-    const text = `SELECT id, dest, state, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
+    const text = `SELECT id, dest, state, due, expires, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
       ORDER BY due, id LIMIT $2 ${tx.dialect.skipLocked}`;
     due.push(...(await tx.all<DueDelivery>(text, [now, limit])));
   }
-  return due;
+  return due.sort((a, b) => a.due - b.due || a.id - b.id);
 }
 
 export async function makeReady(tx: Tx, deliveries: readonly DueDelivery[]): Promise<void> {
@@ -36,13 +39,18 @@ function byPlace(
   return [...groups].map(([place, members]) => ({ ...place, ids: members.map(({ id }) => id) }));
 }
 
-/** A topic's message becomes visible: it gets the next position and needs no delivery any more. */
-export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: number }): Promise<void> {
+/**
+ * A topic's message becomes visible: it gets the next position and needs no delivery any more. It counts as posted now,
+ * since a topic keeps a message for a time after it was posted: one delayed for longer would be gone when it appears.
+ * A topic that was deleted meanwhile leaves the delivery, by which the message is found and swept away.
+ */
+export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: number }, now: number): Promise<void> {
   const { delivery, message } = tx.dialect.placeOf(id);
-  await tx.run(`DELETE FROM ${delivery} WHERE id = $1`, [id]);
   const text = 'UPDATE topic_position SET last = last + 1 WHERE dest = $1 RETURNING last';
   const row = await tx.get<{ last: number }>(text, [topic]);
-  if (row !== undefined) await tx.run(`UPDATE ${message} SET pos = $2 WHERE id = $1`, [id, row.last]);
+  if (row === undefined) return;
+  await tx.run(`UPDATE ${message} SET pos = $2, posted = $3 WHERE id = $1`, [id, row.last, now]);
+  await tx.run(`DELETE FROM ${delivery} WHERE id = $1`, [id]);
 }
 
 /** What is leased may still be acknowledged; it expires when its lease is over. */
