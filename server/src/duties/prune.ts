@@ -125,7 +125,7 @@ async function pruneTopic(tx: Tx, { message }: Place, topic: Destination, now: n
     `DELETE FROM ${message} WHERE id IN (SELECT id FROM
        (SELECT id, posted FROM ${message} WHERE dest = $1 AND pos IS NOT NULL ORDER BY pos LIMIT ${CHUNK}) AS oldest
        WHERE posted <= $2)`,
-    [topic.id, now - topic.effective.retention * 1000],
+    [topic.id, Math.floor(now - topic.effective.retention * 1000)],
   );
   return removed >= CHUNK;
 }

@@ -3,6 +3,7 @@ import { newToken } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
 import type { Claim, ClaimedMessage, Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { timeAfter } from '../message.ts';
 import { type FoundMessage, peekQueue, putBack } from '../queries/messages.ts';
 import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './waiting.ts';
 
@@ -43,7 +44,7 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
     const seconds = mode === 'lease' ? queue.effective.lease : queue.effective.retention;
     const taken = await waiting.waitFor(queue, { wait, taking: true }, client, () => {
       const now = store.now();
-      const due = Math.ceil(now + seconds * 1000);
+      const due = timeAfter(now, seconds);
       return store.messages.claim({
         destination: queue.id,
         max,
@@ -54,7 +55,7 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
         now,
       });
     });
-    if (taken.length > 0 && mode === 'lease') schedule(store.now() + seconds * 1000);
+    if (taken.length > 0 && mode === 'lease') schedule(timeAfter(store.now(), seconds));
     if (taken.length === 0 || !client.gone) return taken;
     await giveBack(queue, taken);
     return [];
@@ -93,10 +94,10 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
 function dueOf(verdict: Verdict, { effective }: Destination, now: number): number | null {
   switch (verdict.kind) {
     case 'acknowledge':
-      return now + effective.retention * 1000;
+      return timeAfter(now, effective.retention);
     case 'extend':
-      return Math.ceil(now + verdict.by * 1000);
+      return timeAfter(now, verdict.by);
     case 'return':
-      return verdict.delay > 0 ? Math.ceil(now + verdict.delay * 1000) : null;
+      return verdict.delay > 0 ? timeAfter(now, verdict.delay) : null;
   }
 }

@@ -10,6 +10,7 @@
  */
 import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { timeAfter } from '../message.ts';
 import { destinationsById, findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
 import {
   type DueDelivery,
@@ -39,7 +40,7 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
     await insertDestination(tx, fresh);
     const target = (await findDestination(tx, 'queue', name)) as Destination;
     await markDeadLetter(tx, target.id);
-    const due = now + queue.effective.retention * 1000;
+    const due = timeAfter(now, queue.effective.retention);
     for (const delivery of dead) {
       await moveToDeadLetter(tx, delivery, {
         id: store.nextId() * 2,
