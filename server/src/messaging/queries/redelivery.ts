@@ -122,23 +122,30 @@ export async function copyMessage(
   );
 }
 
-export interface DeadLetter {
+/** A place in the order of a queue. */
+export interface QueuePlace {
+  readonly rank: number;
+  readonly ord: number;
+}
+
+export interface DeadLetter extends QueuePlace {
   readonly id: number;
   readonly headers: string;
 }
 
-/** Available messages of a dead-letter queue, oldest first, locked. */
-export async function lockDeadLetters(tx: Tx, queue: number, limit: number): Promise<DeadLetter[]> {
+/** Available messages of a dead-letter queue behind a place, oldest first, locked. */
+export async function lockDeadLetters(tx: Tx, queue: number, after: QueuePlace, limit: number): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
   for (const { delivery, message } of tx.dialect.places) {
-    const heads = await tx.all<{ id: number }>(
-      `SELECT id FROM ${delivery} WHERE dest = $1 AND state = 0 ORDER BY rank, ord LIMIT $2 ${tx.dialect.skipLocked}`,
-      [queue, limit - letters.length],
+    const heads = await tx.all<QueuePlace & { id: number }>(
+      `SELECT id, rank, ord FROM ${delivery} WHERE dest = $1 AND state = 0 AND (rank, ord) > ($2, $3)
+       ORDER BY rank, ord LIMIT $4 ${tx.dialect.skipLocked}`,
+      [queue, after.rank, after.ord, limit],
     );
-    const ids = heads.map(({ id }) => id);
     const text = `SELECT id, headers FROM ${message} WHERE id ${tx.dialect.inList('$1')}`;
-    const found = new Map((await tx.all<DeadLetter>(text, [tx.dialect.list(ids)])).map((row) => [row.id, row]));
-    letters.push(...ids.flatMap((id) => found.get(id) ?? []));
+    const rows = await tx.all<{ id: number; headers: string }>(text, [tx.dialect.list(heads.map(({ id }) => id))]);
+    const headers = new Map(rows.map((row) => [row.id, row.headers]));
+    letters.push(...heads.map((head) => ({ ...head, headers: headers.get(head.id) ?? '[]' })));
   }
-  return letters;
+  return letters.sort((a, b) => a.rank - b.rank || a.ord - b.ord).slice(0, limit);
 }
