@@ -23,7 +23,7 @@ const PACKAGES = ['node:**', 'npm:**'];
 export const ROLES: Role[] = [
   {
     name: 'test',
-    files: ['**/*.test.ts', '**/*.cases.ts', '**/*.fixtures.ts'],
+    files: ['**/*.test.ts', '**/*.cases.ts', '**/*.fixtures.ts', 'server/test/**'],
     may: ['**', ...PACKAGES],
     reason: 'A test may look at everything its neighbours can see; the restrictions below still hold.',
   },
@@ -176,12 +176,21 @@ export const RESTRICTIONS: Restriction[] = [
       'node:sqlite',
       'npm:postgres',
     ],
-    onlyFrom: ['server/src/store/**', 'testing/**', 'bench/**', 'scripts/**', '**/*.test.ts', '**/*.cases.ts'],
+    onlyFrom: [
+      'server/src/store/**',
+      'testing/**',
+      'bench/**',
+      'scripts/**',
+      'server/test/**',
+      '**/*.test.ts',
+      '**/*.cases.ts',
+    ],
     reason: 'only the store knows which engine runs',
   },
   {
     target: ['testing/**'],
     onlyFrom: [
+      'server/test/**',
       'testing/**',
       'scripts/**',
       'bench/**',

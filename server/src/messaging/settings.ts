@@ -122,8 +122,10 @@ export function effectiveSettings(
     'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
     'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
   };
+  // What was set of them before it became one is kept, and counts again should it no longer be one.
+  const { 'max-deliveries': _most, 'dead-letter': _name, ...others } = settings;
   return {
-    ...settings,
+    ...others,
     ...(isDeadLetter ? {} : deadLetters),
     lease: settings.lease ?? defaultSettings.lease,
     retention: settings.retention ?? defaultSettings.queueRetention,

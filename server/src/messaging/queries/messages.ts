@@ -28,9 +28,12 @@ export interface Delivery {
 export interface FoundMessage {
   readonly message: StoredMessage;
   readonly delivery: Delivery | undefined;
+  /** When the life of a topic's message ends. */
+  readonly expires: number | null;
 }
 
 interface FoundRow extends MessageRow {
+  readonly life: number | null;
   readonly state: number | null;
   readonly due: number | null;
   readonly expires: number | null;
@@ -38,13 +41,14 @@ interface FoundRow extends MessageRow {
   readonly token: number | null;
 }
 
-const FOUND =
-  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries, d.token';
+const FOUND = `m.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, m.expires AS life,
+  d.state, d.due, d.expires, d.tries, d.token`;
 
 function toFound(row: FoundRow): FoundMessage {
   const { state, due, expires, tries, token } = row;
   return {
     message: toMessage(row),
+    expires: row.life,
     delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0 },
   };
 }

@@ -3,7 +3,7 @@ import { location, noContent } from '../../http/answer.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import { paths } from '../../paths.ts';
-import { postingQuery, stateOf } from '../message.ts';
+import { messageState, postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
@@ -22,8 +22,9 @@ export function messageRoutes(messaging: Messaging): Route[] {
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
         const destination = await destinations.look(kind, nameOf(request));
-        const { message, delivery } = await messaging.read(destination, messageIdOf(request));
-        const state = delivery === undefined ? 'available' : stateOf(delivery, messaging.now());
+        const found = await messaging.read(destination, messageIdOf(request));
+        const { message, delivery } = found;
+        const state = messageState(found, messaging.now());
         const deliveries = delivery === undefined ? {} : { deliveries: delivery.tries };
         return messageResource(viewOf(messaging, destination, message, { state, ...deliveries }));
       },

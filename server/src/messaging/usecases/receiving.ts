@@ -3,6 +3,7 @@ import { newToken } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
 import type { Claim, ClaimedMessage, Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { timeAfter } from '../message.ts';
 import { claimHeld } from '../queries/claim-held.ts';
 import { type FoundMessage, peekQueue, putBack } from '../queries/messages.ts';
 import type { Enlister } from './enlisting.ts';
@@ -59,7 +60,7 @@ export function createReceiving(
         const limits = { max, maxBytes: MAX_ANSWER_BYTES, now, token: newToken() };
         return enlister.inTransaction(transaction, (tx, held) => claimHeld(tx, queue.id, held, limits));
       }
-      const due = Math.ceil(now + seconds * 1000);
+      const due = timeAfter(now, seconds);
       return store.messages.claim({
         destination: queue.id,
         max,
@@ -70,7 +71,7 @@ export function createReceiving(
         now,
       });
     });
-    if (taken.length > 0 && mode === 'lease' && transaction === undefined) schedule(store.now() + seconds * 1000);
+    if (taken.length > 0 && mode === 'lease' && transaction === undefined) schedule(timeAfter(store.now(), seconds));
     if (taken.length === 0 || !client.gone) return taken;
     await giveBack(queue, taken);
     return [];
@@ -109,10 +110,10 @@ export function createReceiving(
 function dueOf(verdict: Verdict, { effective }: Destination, now: number): number | null {
   switch (verdict.kind) {
     case 'acknowledge':
-      return Math.ceil(now + effective.retention * 1000);
+      return timeAfter(now, effective.retention);
     case 'extend':
-      return Math.ceil(now + verdict.by * 1000);
+      return timeAfter(now, verdict.by);
     case 'return':
-      return verdict.delay > 0 ? Math.ceil(now + verdict.delay * 1000) : null;
+      return verdict.delay > 0 ? timeAfter(now, verdict.delay) : null;
   }
 }

@@ -54,7 +54,7 @@ export async function releaseAll(
   for (const { message, dest, topic, delayed } of posts) {
     const { delivery } = tx.dialect.placeOf(message);
     const isDelayed = delayed !== null && delayed > now;
-    if (topic === 1 && !isDelayed) await giveTopicPosition(tx, dest, { id: message });
+    if (topic === 1 && !isDelayed) await giveTopicPosition(tx, dest, { id: message }, now);
     else {
       await tx.run(
         `UPDATE ${delivery} SET state = $2, due = $3, ord = ${tx.dialect.nextArrival}, tx = NULL WHERE id = $1`,
