@@ -93,7 +93,7 @@ export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<
 export async function countQueue(tx: Tx, id: number): Promise<Counts> {
   const counts = { available: 0, delayed: 0, leased: 0, dead: 0 };
   const part = (delivery: string, where: string) =>
-    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS some)`;
+    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS counted)`;
   for (const { delivery } of tx.dialect.places) {
     const row = await tx.get<typeof counts>(
       `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, 'state = 2')} AS delayed,
@@ -110,7 +110,7 @@ export async function countTopic(tx: Tx, id: number): Promise<number> {
   for (const { message } of tx.dialect.places) {
     const row = await tx.get<{ count: number }>(
       `SELECT count(*) AS count FROM
-         (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT ${COUNT_LIMIT + 1}) AS some`,
+         (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT ${COUNT_LIMIT + 1}) AS counted`,
       [id],
     );
     retained += row?.count ?? 0;
