@@ -26,8 +26,11 @@ export interface Slice<T> {
 export function readPage(request: Request): Page {
   const { per_page: limit = 100, cursor } = readQuery(request.query, pagingQuery);
   if (cursor === undefined) return { limit, key: undefined, backwards: false };
-  const [, direction, key] = /^([ab])(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (direction === undefined || key === undefined) {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, direction, key] = /^([ab])(.*)$/s.exec(text) ?? [];
+  // A key that we did not write may be one that the store cannot read.
+  const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
+  if (direction === undefined || key === undefined || !isOurs) {
     throw new Problem('bad-query', 'cursor is not one that this service gave out', {
       errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
     });

@@ -150,5 +150,25 @@ function send(
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
-  response.end(hasContent && message.method !== 'HEAD' ? body : undefined);
+  const content = hasContent && message.method !== 'HEAD' ? body : undefined;
+  if (message.complete || message.headers.expect !== undefined) response.end(content);
+  else endAfterRequest(message, response, content);
+}
+
+/** How long a client that is refused may go on sending before it is cut off. */
+export const LINGER_MILLISECONDS = 2000;
+
+/**
+ * Answers a request that is still being sent. Closing the connection at once would make the system throw away an answer
+ * that the client has not read yet, so the rest of the request is read and forgotten for a while.
+ */
+function endAfterRequest(message: IncomingMessage, response: ServerResponse, content: Buffer | undefined): void {
+  if (content === undefined) response.flushHeaders();
+  else response.write(content);
+  const end = (): void => {
+    clearTimeout(cut);
+    response.end();
+  };
+  const cut = setTimeout(end, LINGER_MILLISECONDS);
+  message.once('end', end).once('close', end).resume();
 }
