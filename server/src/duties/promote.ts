@@ -2,7 +2,7 @@
  * Moves deliveries whose time has come: delayed messages and those whose lease is over go back to their place in the
  * queue, those whose life is over expire. Every node runs it; rows that another node is moving are passed over.
  */
-import type { Store, Tx } from '../store/store.ts';
+import { CAN_EXPIRE, type Store, type Tx } from '../store/store.ts';
 
 const CHUNK = 500;
 /** A look at least this often finds what other nodes made due. */
@@ -39,7 +39,7 @@ async function expire(tx: Tx, now: number): Promise<number> {
   let count = 0;
   for (const { delivery } of tx.dialect.places) {
     const text = `UPDATE ${delivery} SET state = 7, due = $2 WHERE id IN
-        (SELECT id FROM ${delivery} WHERE expires <= $1 AND state IN (0, 1, 2) AND state <> 1 ORDER BY expires, id
+        (SELECT id FROM ${delivery} WHERE expires <= $1 AND ${CAN_EXPIRE} AND state <> 1 ORDER BY expires, id
          LIMIT ${CHUNK} ${tx.dialect.skipLocked})`;
     count += await tx.run(text, [now, now + 3_600_000]);
   }
