@@ -1,6 +1,11 @@
 /** The route table: every address of the service, once. Routes are declared on these, hrefs are made from these. */
 import { resource } from './http/resource.ts';
 
+/** The same address under a queue and under a topic. */
+function both<T extends string>(rest: T) {
+  return { queue: resource(`/queues/{name}${rest}`), topic: resource(`/topics/{name}${rest}`) } as const;
+}
+
 export const paths = {
   root: resource('/'),
   status: resource('/status'),
@@ -8,12 +13,27 @@ export const paths = {
   serviceDocumentation: resource('/docs'),
   problem: resource('/problems/{code}'),
 
-  queues: resource('/queues'),
-  queue: resource('/queues/{name}'),
-  receiving: resource('/queues/{name}/receiving'),
-  queueMessage: resource('/queues/{name}/messages/{message-id}'),
+  destinations: { queue: resource('/queues'), topic: resource('/topics') },
+  destination: both(''),
+  messages: both('/messages'),
+  message: both('/messages/{message-id}'),
+  postOnce: both('/post-once'),
+  createNext: both('/post-once/{token}'),
+  batches: both('/batches'),
+  batchOnce: both('/batch-once'),
+  createNextBatch: both('/batch-once/{token}'),
 
-  topics: resource('/topics'),
-  topic: resource('/topics/{name}'),
-  topicMessage: resource('/topics/{name}/messages/{message-id}'),
+  receiving: resource('/queues/{name}/receiving'),
+  poller: resource('/queues/{name}/poller'),
+  acknowledgement: resource('/queues/{name}/messages/{message-id}/acknowledgement/{token}'),
+  purge: resource('/queues/{name}/purge'),
+  redrive: resource('/queues/{name}/redrive'),
+
+  operatorNotices: resource('/operator-notices'),
+  operatorNotice: resource('/operator-notices/{notice}'),
+  acknowledgeNotice: resource('/operator-notices/{notice}/acknowledge'),
+
+  first: resource('/topics/{name}/first'),
+  last: resource('/topics/{name}/last'),
+  next: resource('/topics/{name}/next/{position}'),
 } as const;

@@ -48,6 +48,21 @@ export const problems = {
   ],
   'message-gone': [410, 'The message is gone', 'It was received, deleted or has passed its retention.'],
   'precondition-failed': [412, 'A precondition failed', 'The resource has changed. Read it again and repeat.'],
+  overtaken: [
+    412,
+    'The delivery has been overtaken',
+    'The message was handed out again or is dead. Its newest delivery has a link of its own.',
+  ],
+  'link-used': [
+    405,
+    'The create-next link was used before',
+    'Your message, or one before it, was stored under this link. Post the next one to the create-next link given here.',
+  ],
+  'link-over': [
+    410,
+    'The create-next link is too old',
+    'Nothing was ever posted to it. Post to the create-next link given here.',
+  ],
   'too-large': [413, 'The content is too large', 'The detail names the limit, which is a setting of the service.'],
   'uri-too-long': [414, 'The address is too long', 'Follow links instead of building addresses.'],
   'unsupported-media-type': [415, 'The media type is not understood here', 'Accept-Post lists what is understood.'],

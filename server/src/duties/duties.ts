@@ -2,7 +2,7 @@
 import type { Messaging } from '../messaging/messaging.ts';
 import type { Store } from '../store/store.ts';
 import { createOwnership } from './ownership.ts';
-import { promoteDue } from './promote.ts';
+import { createPromoter } from './promote.ts';
 import { createPruner } from './prune.ts';
 import { sweepDoomed } from './sweep.ts';
 
@@ -32,7 +32,7 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
       await messaging.lookForMissed();
       return 1000;
     },
-    [PROMOTE]: () => promoteDue(store),
+    [PROMOTE]: createPromoter(messaging, store),
     'prune what is over': owned('prune', createPruner(store, options.rememberIds)),
     'sweep deleted destinations': owned('sweep', () => sweepDoomed(store)),
   };

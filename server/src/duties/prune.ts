@@ -1,8 +1,10 @@
 /**
- * Forgets what has passed its retention: consumed, dead and expired messages, client-chosen ids and used create-next
- * chains. Works in small pieces, so that it never stands in the way of traffic.
+ * Forgets what has passed its retention: consumed, dead and expired messages, those of topics, client-chosen ids and used
+ * create-next chains. Works in small pieces, so that it never stands in the way of traffic.
  */
+import type { Destination } from '../messaging/destination.ts';
 import { hashOfId } from '../messaging/message.ts';
+import { listDestinations } from '../messaging/queries/destinations.ts';
 import { expireName } from '../messaging/queries/messages.ts';
 import { MAX_CONSUMED_KEPT } from '../messaging/settings.ts';
 import type { Place } from '../store/dialect.ts';
@@ -15,10 +17,21 @@ const EVERY = 2000;
 const DESTINATIONS = 50;
 
 export function createPruner(store: Store, rememberIds: number): Duty {
-  // Where the walk over the destinations goes on.
+  // Where the walks over the destinations and over the topics go on.
   let after = 0;
+  let topic = '';
   return async () => {
     const now = store.now();
+    const topics = await store.transaction(async (tx) => {
+      const page = { limit: DESTINATIONS - 1, key: topic, backwards: false };
+      const found = await listDestinations(tx, 'topic', page);
+      let full = false;
+      for (const each of found) {
+        for (const place of tx.dialect.places) full = (await pruneTopic(tx, place, each, now)) || full;
+      }
+      return { last: found.length === DESTINATIONS ? (found.at(-1)?.name ?? '') : '', full };
+    });
+    if (!topics.full) topic = topics.last;
     const step = await store.transaction(async (tx) => {
       const found = await destinationsWithFinished(tx, after);
       let full = false;
@@ -34,7 +47,7 @@ export function createPruner(store: Store, rememberIds: number): Duty {
     // A destination that had more than one piece is looked at again before the walk goes on.
     if (step.full) return 0;
     after = step.more ? step.last : 0;
-    return step.more || forgotten >= CHUNK ? 0 : EVERY;
+    return step.more || topics.full || topic !== '' || forgotten >= CHUNK ? 0 : EVERY;
   };
 }
 
@@ -93,10 +106,26 @@ function forgetNames(tx: Tx, now: number): Promise<number> {
   );
 }
 
-function forgetChains(tx: Tx, now: number): Promise<number> {
-  return tx.run(
+async function forgetChains(tx: Tx, now: number): Promise<number> {
+  const rows = await tx.all<{ chain: number }>(
     `DELETE FROM once_chain WHERE chain IN
-       (SELECT chain FROM once_chain WHERE expires <= $1 ORDER BY expires LIMIT ${CHUNK} ${tx.dialect.skipLocked})`,
+       (SELECT chain FROM once_chain WHERE expires <= $1 ORDER BY expires LIMIT ${CHUNK} ${tx.dialect.skipLocked})
+     RETURNING chain`,
     [now],
   );
+  if (rows.length === 0) return 0;
+  const chains = tx.dialect.list(rows.map(({ chain }) => chain));
+  await tx.run(`DELETE FROM once_batch WHERE chain ${tx.dialect.inList('$1')}`, [chains]);
+  return rows.length;
+}
+
+/** Removes the oldest messages of a topic as far as they have passed its retention. True: there may be more. */
+async function pruneTopic(tx: Tx, { message }: Place, topic: Destination, now: number): Promise<boolean> {
+  const removed = await tx.run(
+    `DELETE FROM ${message} WHERE id IN (SELECT id FROM
+       (SELECT id, posted FROM ${message} WHERE dest = $1 AND pos IS NOT NULL ORDER BY pos LIMIT ${CHUNK}) AS oldest
+       WHERE posted <= $2)`,
+    [topic.id, now - topic.effective.retention * 1000],
+  );
+  return removed >= CHUNK;
 }

@@ -12,8 +12,18 @@ export interface Answer {
   readonly templates?: readonly { readonly rel: string; readonly href: string }[];
   /** Content as it is, with its Content-Type (null: none is sent). */
   readonly content?: { readonly type: string | null; readonly body: Buffer };
+  /** Of content that has one; a client that has it already gets 304. */
+  readonly etag?: string;
+  /** Or content that goes on: written piece by piece until the promise ends. */
+  readonly stream?: { readonly type: string; run(sink: Sink): Promise<void> };
   /** Or a document, written in the media type the client prefers. */
   readonly document?: Document;
+}
+
+/** Where a stream is written. Slow readers are waited for. */
+export interface Sink {
+  readonly gone: boolean;
+  write(text: string): Promise<void>;
 }
 
 export const NO_STORE = ['Cache-Control', 'no-store'] as const;

@@ -1,4 +1,5 @@
 /** Writes answers. The only place that touches a response. */
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
@@ -34,9 +35,12 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void {
     headers.push('Link-Template', templates.join(', '));
   }
 
-  let { status } = answer;
-  let body = answer.content?.body;
-  if (answer.content?.type != null) headers.push('Content-Type', answer.content.type);
+  if (answer.stream !== undefined) {
+    void writeStream(exchange, headers, answer.stream);
+    return;
+  }
+  let content = answer.content;
+  let { etag } = answer;
   if (answer.document !== undefined) {
     headers.push('Vary', 'Accept');
     const found = represent(answer.document, message.headers.accept, absolute);
@@ -44,18 +48,40 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void {
       writeProblem(exchange, notAcceptable(offersOf(answer.document)));
       return;
     }
-    headers.push('Content-Type', found.type);
-    body = found.body;
-    if (found.etag !== undefined) {
-      headers.push('ETag', found.etag);
-      const safe = message.method === 'GET' || message.method === 'HEAD';
-      if (safe && status === 200 && isNotModified(message, found.etag)) {
-        status = 304;
-        body = undefined;
-      }
-    }
+    content = found;
+    etag = found.etag;
   }
-  send(message, response, status, headers, body);
+  if (content?.type != null) headers.push('Content-Type', content.type);
+  if (etag !== undefined) headers.push('ETag', etag);
+  const isSafe = message.method === 'GET' || message.method === 'HEAD';
+  const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
+  send(message, response, unchanged ? 304 : answer.status, headers, content?.body);
+}
+
+/** Keeps the answer open and writes as fast as the client reads. */
+async function writeStream(
+  { message, response }: Exchange,
+  headers: string[],
+  stream: NonNullable<Answer['stream']>,
+): Promise<void> {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(200, [...headers, 'Content-Type', stream.type]);
+  response.flushHeaders();
+  const closed = once(response, 'close').catch(() => {});
+  try {
+    if (message.method !== 'HEAD') {
+      await stream.run({
+        get gone() {
+          return response.destroyed;
+        },
+        async write(text) {
+          if (!response.write(text)) await Promise.race([once(response, 'drain'), closed]);
+        },
+      });
+    }
+  } finally {
+    response.end();
+  }
 }
 
 function withAbsolute(links: readonly Link[], absolute: (href: string) => string): Link[] {

@@ -1,16 +1,34 @@
 /** What Waypost knows of a destination. */
-import type { DestinationKind, EffectiveSettings, Settings } from './settings.ts';
+import {
+  type DestinationKind,
+  type EffectiveSettings,
+  effectiveSettings,
+  isDeadLetterQueue,
+  type Settings,
+} from './settings.ts';
 
-export interface Destination {
+/** What is stored of it. */
+export interface DestinationRecord {
   readonly id: number;
   readonly kind: DestinationKind;
   readonly name: string;
   /** As they were set. */
   readonly settings: Settings;
-  /** With their defaults. */
-  readonly effective: EffectiveSettings;
   readonly version: number;
   readonly created: number;
+}
+
+export interface Destination extends DestinationRecord {
+  /** The settings with their defaults. */
+  readonly effective: EffectiveSettings;
+  /** Takes the dead messages of other queues: they can be sent back from here, and do not die again. */
+  readonly isDeadLetter: boolean;
+}
+
+export function makeDestination(record: DestinationRecord, wasDeadLetter: boolean): Destination {
+  const { kind, name, settings } = record;
+  const isDeadLetter = isDeadLetterQueue(kind, name, settings, wasDeadLetter);
+  return { ...record, isDeadLetter, effective: effectiveSettings(kind, name, settings, isDeadLetter) };
 }
 
 export interface Counts {

@@ -3,40 +3,56 @@ import { createSealer, type Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
 import { HELD, type News, type Store, type StoredMessage } from '../store/store.ts';
 import type { Destination } from './destination.ts';
-import { hashOfId, type MessageState } from './message.ts';
+import { hashOfId } from './message.ts';
+import { createOnceTokens } from './once-token.ts';
 import {
   expireName,
   type FoundMessage,
   findMessage,
   findName,
   idWatermark,
-  removeMessage,
+  removeMessages,
   withReadyMessages,
 } from './queries/messages.ts';
+import { lastPositions } from './queries/topics.ts';
+import { type Clearing, createClearing } from './usecases/clearing.ts';
 import { createDestinations, type Destinations } from './usecases/destinations.ts';
+import { createEvents, type Events } from './usecases/events.ts';
+import { createOnce, type Once } from './usecases/once.ts';
 import { createPosting, type Posting } from './usecases/posting.ts';
+import { createReading, type Reading } from './usecases/reading.ts';
 import { createReceiving, type Receiving } from './usecases/receiving.ts';
+import { createRedelivery, type Step } from './usecases/redelivery.ts';
 import { createWaiters, type Waiters } from './usecases/waiters.ts';
-import type { MessageView } from './views/messages.ts';
+import { createWaiting } from './usecases/waiting.ts';
 
 export interface MessagingOptions {
   readonly autoCreate: boolean;
   readonly maxWaiting: number;
   /** Milliseconds a client-chosen id is remembered after its message left. */
   readonly rememberIds: number;
+  /** Milliseconds a create-next link lives. */
+  readonly onceLifetime: number;
 }
 
 export interface Messaging {
   readonly destinations: Destinations;
   readonly posting: Posting;
+  readonly once: Once;
   readonly receiving: Receiving;
+  readonly reading: Reading;
+  readonly clearing: Clearing;
+  readonly events: Events;
+  readonly redelivery: { step(): Promise<Step> };
   readonly waiters: Waiters;
+  readonly sealer: Sealer;
   readonly now: () => number;
-  /** What the views show of a message. */
-  view(destination: Destination, message: StoredMessage, state: MessageState, deliveries: number): MessageView;
+  /** The id clients know a message by. */
   publicId(message: Pick<StoredMessage, 'id' | 'name'>): string;
-  /** A retained message by the id clients know it by. Throws 404, or 410 when it was there once. */
+  /** A retained message by that id. Throws 404, or 410 when it was there once. */
   read(destination: Destination, publicId: string): Promise<FoundMessage>;
+  /** The number of a message whose id this is; it may be gone. */
+  idOf(destination: Destination, publicId: string): Promise<number>;
   /** Takes a message off its queue for good. */
   remove(queue: Destination, publicId: string): Promise<void>;
   /** Calls back with the time at which something made here becomes due: the end of a delay or of a lease. */
@@ -47,71 +63,81 @@ export interface Messaging {
 
 export function createMessaging(store: Store, options: MessagingOptions): Messaging {
   const sealer: Sealer = createSealer(store.secret);
-  const publicId: Messaging['publicId'] = ({ id, name }) => name ?? sealer.seal(id);
   const destinations = createDestinations(store);
   const waiters = createWaiters(options.maxWaiting);
+  const waiting = createWaiting(waiters);
   const scheduled: ((at: number) => void)[] = [];
   const schedule = (at: number): void => {
     for (const listener of scheduled) listener(at);
   };
+  const posting = createPosting(store, destinations, sealer, { autoCreate: options.autoCreate, schedule });
 
   store.listen(({ arrived, everything }: News) => {
     for (const [destination, count] of arrived ?? []) waiters.wake(destination, count);
-    if (everything) for (const destination of waiters.destinations()) waiters.wakeAll(destination);
+    if (everything) waiters.wakeAll();
   });
 
   /** The number of a message, and whether its id is one that stands or once stood for a message. */
-  async function resolve(
-    destination: Destination,
-    publicId: string,
-  ): Promise<{ id: number | undefined; known: boolean }> {
-    return store.read(async (tx) => {
+  async function resolve(destination: Destination, publicId: string): Promise<{ id: number; known: boolean }> {
+    const found = await store.read(async (tx) => {
       const named = await findName(tx, destination.id, hashOfId(publicId));
       if (named !== undefined) return { id: named.message, known: true };
       const id = sealer.open(publicId);
-      return { id, known: id !== undefined && Math.floor(id / 2) < (await idWatermark(tx)) };
+      return id === undefined ? undefined : { id, known: Math.floor(id / 2) < (await idWatermark(tx)) };
     });
+    if (found !== undefined) return found;
+    throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
   async function read(destination: Destination, publicId: string): Promise<FoundMessage> {
     const { id, known } = await resolve(destination, publicId);
-    const found = id === undefined ? undefined : await store.read((tx) => findMessage(tx, destination.id, id));
+    const found = await store.read((tx) => findMessage(tx, destination.id, id));
     if (found !== undefined && found.delivery?.state !== HELD) return found;
     if (known && found === undefined) throw new Problem('message-gone', 'the message was here and is gone');
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
+  /** The last position of each topic with waiters, to notice what was posted without an announcement. */
+  let seen = new Map<number, number>();
+
   return {
     destinations,
     waiters,
-    posting: createPosting(store, destinations, sealer, { autoCreate: options.autoCreate, schedule }),
-    receiving: createReceiving(store, waiters),
+    sealer,
+    posting,
+    once: createOnce(store, posting, createOnceTokens(store.secret), options.onceLifetime),
+    receiving: createReceiving(store, waiting, schedule),
+    reading: createReading(store, waiting, sealer),
+    events: createEvents(store, destinations),
+    clearing: createClearing(store, options.rememberIds),
+    redelivery: createRedelivery(store),
     now: store.now,
     onScheduled: (listener) => void scheduled.push(listener),
-    publicId,
-    view: (destination, message, state, deliveries) => ({
-      message,
-      destination,
-      publicId: publicId(message),
-      state,
-      deliveries,
-    }),
+    publicId: ({ id, name }) => name ?? sealer.seal(id),
     read,
+    async idOf(destination, publicId) {
+      return (await resolve(destination, publicId)).id;
+    },
     async remove(queue, publicId) {
       const { message } = await read(queue, publicId);
       const forget = store.now() + options.rememberIds;
       const removed = await store.transaction(async (tx) => {
-        if (!(await removeMessage(tx, message.id))) return false;
-        if (message.name !== null) await expireName(tx, queue.id, hashOfId(message.name), forget);
-        return true;
+        const gone = await removeMessages(tx, [message.id]);
+        for (const { name } of gone) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
+        return gone.length > 0;
       });
       if (!removed) throw new Problem('message-gone', 'the message was here and is gone');
     },
     async lookForMissed() {
-      const waiting = waiters.destinations();
-      if (waiting.length === 0) return;
-      const ready = await store.read((tx) => withReadyMessages(tx, waiting));
+      const waitedFor = waiters.destinations();
+      if (waitedFor.length === 0) return;
+      const { ready, positions } = await store.read(async (tx) => ({
+        ready: await withReadyMessages(tx, waitedFor),
+        positions: await lastPositions(tx, waitedFor),
+      }));
       for (const destination of ready) waiters.wake(destination, 1);
+      for (const [topic, last] of positions) if (seen.get(topic) !== last) waiters.wake(topic, 1);
+      seen = positions;
     },
   };
 }

@@ -98,25 +98,33 @@ export interface EffectiveSettings extends Settings {
 
 const DEAD_SUFFIX = '.dead';
 
+/** A queue that was used as a dead-letter queue stays one; a name that ends so is meant as one unless settings say else. */
+export function isDeadLetterQueue(kind: DestinationKind, name: string, settings: Settings, wasUsed: boolean): boolean {
+  if (kind === 'topic' || settings['dead-letter'] !== undefined) return false;
+  return wasUsed || name.endsWith(DEAD_SUFFIX);
+}
+
 /** The settings with their defaults, as they are shown. A dead-letter queue has neither deliveries nor a dead letter. */
-export function effectiveSettings(kind: DestinationKind, name: string, settings: Settings): EffectiveSettings {
+export function effectiveSettings(
+  kind: DestinationKind,
+  name: string,
+  settings: Settings,
+  isDeadLetter: boolean,
+): EffectiveSettings {
   if (kind === 'topic') {
     return {
-      lease: defaultSettings.lease,
       ...settings,
+      lease: defaultSettings.lease,
       retention: settings.retention ?? defaultSettings.topicRetention,
     };
   }
-  const isDeadLetter = name.endsWith(DEAD_SUFFIX) && settings['dead-letter'] === undefined;
-  const deadLetters = isDeadLetter
-    ? {}
-    : {
-        'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
-        'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
-      };
+  const deadLetters = {
+    'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
+    'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
+  };
   return {
     ...settings,
-    ...deadLetters,
+    ...(isDeadLetter ? {} : deadLetters),
     lease: settings.lease ?? defaultSettings.lease,
     retention: settings.retention ?? defaultSettings.queueRetention,
   };

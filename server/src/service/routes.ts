@@ -23,8 +23,9 @@ const AREA = 'Service';
 export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Route[] {
   const rootLinks: Link[] = [
     { rel: 'self', href: paths.root.href({}) },
-    { rel: 'queues', href: paths.queues.href({}) },
-    { rel: 'topics', href: paths.topics.href({}) },
+    { rel: 'queues', href: paths.destinations.queue.href({}) },
+    { rel: 'topics', href: paths.destinations.topic.href({}) },
+    { rel: 'operator-notices', href: paths.operatorNotices.href({}) },
     { rel: 'service-desc', href: paths.serviceDescription.href({}), type: 'application/vnd.oai.openapi+json' },
     { rel: 'service-doc', href: paths.serviceDocumentation.href({}), type: 'text/html' },
     { rel: 'status', href: paths.status.href({}) },

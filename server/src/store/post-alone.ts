@@ -1,8 +1,14 @@
 /**
  * Posting in a transaction of its own, one SQL text for both engines: for what cannot be decided by one statement over
- * many postings, which is a client-chosen id and a destination with a limit. Everything else takes the hot path.
+ * many postings. Everything else takes the hot path.
  */
 import { IS_ASIDE, isVolatile, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
+
+/** A client-chosen id, a limit, a batch under a once-only link, a topic's message that gets its position later. */
+export function mustPostAlone({ name, limits, once, kind, messages }: Posting): boolean {
+  if (name !== undefined || limits !== undefined || once?.batch) return true;
+  return kind === 'topic' && messages.some((message) => message.delayedUntil !== null);
+}
 
 export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> {
   const { destination, limits, name, once } = posting;
@@ -24,6 +30,10 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
       [once.chain, once.n, once.expires],
     );
     if (used === undefined) return 'once-used';
+    if (once.batch) {
+      const ids = JSON.stringify(posting.messages.map(({ id }) => id));
+      await tx.run('INSERT INTO once_batch (chain, n, messages) VALUES ($1, $2, $3)', [once.chain, once.n, ids]);
+    }
   }
   await insertAll(tx, posting);
   return 'stored';
@@ -66,48 +76,58 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
 }
 
 async function insertAll(tx: Tx, posting: Posting): Promise<void> {
-  const { destination, kind, messages, name, posted } = posting;
-  let position: number | null = null;
-  if (kind === 'topic') {
+  const { destination, kind, messages } = posting;
+  const visible = kind === 'topic' ? messages.filter((message) => message.delayedUntil === null).length : 0;
+  let position = 0;
+  if (visible > 0) {
     const row = await tx.get<{ last: number }>(
       'UPDATE topic_position SET last = last + $1 WHERE dest = $2 RETURNING last',
-      [messages.length, destination],
+      [visible, destination],
     );
-    position = (row?.last ?? 0) - messages.length;
+    position = (row?.last ?? 0) - visible;
   }
-  const durable = tx.dialect.durableColumn;
   for (const message of messages) {
-    if (position !== null) position++;
-    const place = tx.dialect.placeOf(message.id);
-    const flag = durable === undefined ? '' : `, ${!isVolatile(message.id)}`;
-    const column = durable === undefined ? '' : `, ${durable}`;
-    await tx.run(
-      `INSERT INTO ${place.message} (id, dest, pos, posted, content_type, headers, name, body${column})
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8${flag})`,
-      [
-        message.id,
-        destination,
-        position,
-        posted,
-        message.contentType,
-        message.headers,
-        name?.text ?? null,
-        message.body,
-      ],
-    );
-    if (position !== null) continue;
-    await tx.run(
-      `INSERT INTO ${place.delivery} (id, dest, rank, ord, state, due, expires, tries, token, size${column})
-       VALUES ($1, $2, $3, ${tx.dialect.nextArrival}, $4, $5, $6, 0, 0, $7${flag})`,
-      [
-        message.id,
-        destination,
-        message.rank,
-        message.delayedUntil === null ? 0 : 2,
-        message.delayedUntil,
-        message.expires,
-        message.body.length,
-      ],
-    );
+    const hasPosition = kind === 'topic' && message.delayedUntil === null;
+    if (hasPosition) position++;
+    await insertMessage(tx, posting, message, hasPosition ? position : null);
+    if (!hasPosition) await insertDelivery(tx, destination, message);
   }
+}
+
+/** The column and value that say whether a message is durable, where the engine keeps both kinds in one table. */
+function durability(tx: Tx, { id }: NewMessage): { column: string; value: string } {
+  const name = tx.dialect.durableColumn;
+  return name === undefined ? { column: '', value: '' } : { column: `, ${name}`, value: `, ${!isVolatile(id)}` };
+}
+
+async function insertMessage(tx: Tx, posting: Posting, message: NewMessage, position: number | null): Promise<void> {
+  const { column, value } = durability(tx, message);
+  const life = posting.kind === 'topic' ? message.expires : null;
+  await tx.run(
+    `INSERT INTO ${tx.dialect.placeOf(message.id).message}
+       (id, dest, pos, posted, content_type, headers, name, expires, body${column})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9${value})`,
+    [
+      message.id,
+      posting.destination,
+      position,
+      posting.posted,
+      message.contentType,
+      message.headers,
+      posting.name?.text ?? null,
+      life,
+      message.body,
+    ],
+  );
+}
+
+async function insertDelivery(tx: Tx, destination: number, message: NewMessage): Promise<void> {
+  const { column, value } = durability(tx, message);
+  const { id, rank, delayedUntil, expires, body } = message;
+  await tx.run(
+    `INSERT INTO ${tx.dialect.placeOf(id).delivery}
+       (id, dest, rank, ord, state, due, expires, tries, token, size${column})
+     VALUES ($1, $2, $3, ${tx.dialect.nextArrival}, $4, $5, $6, 0, 0, $7${value})`,
+    [id, destination, rank, delayedUntil === null ? 0 : 2, delayedUntil, expires, body.length],
+  );
 }

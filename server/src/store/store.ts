@@ -88,7 +88,10 @@ export interface NewMessage {
 export interface OnceUse {
   readonly chain: number;
   readonly n: number;
+  /** Until when the chain is remembered. */
   readonly expires: number;
+  /** A batch's link also remembers which messages it made. */
+  readonly batch?: true;
 }
 
 /** Messages for one destination that are stored together or not at all. */

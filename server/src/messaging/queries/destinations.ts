@@ -1,24 +1,27 @@
 /** SQL of destinations: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
 import { IS_ASIDE, IS_OVER, type Tx } from '../../store/store.ts';
-import { COUNT_LIMIT, type Counts, type Destination } from '../destination.ts';
-import { type DestinationKind, effectiveSettings, type Settings } from '../settings.ts';
+import { COUNT_LIMIT, type Counts, type Destination, type DestinationRecord, makeDestination } from '../destination.ts';
+import type { DestinationKind, Settings } from '../settings.ts';
 
 interface DestinationRow {
   readonly id: number;
   readonly kind: DestinationKind;
   readonly name: string;
   readonly settings: string;
+  readonly dead_letter: number;
   readonly version: number;
   readonly created: number;
 }
 
-function toDestination(row: DestinationRow): Destination {
-  const settings = JSON.parse(row.settings) as Settings;
-  return { ...row, settings, effective: effectiveSettings(row.kind, row.name, settings) };
+function toDestination({ id, kind, name, settings: text, dead_letter, version, created }: DestinationRow): Destination {
+  return makeDestination(
+    { id, kind, name, settings: JSON.parse(text) as Settings, version, created },
+    dead_letter === 1,
+  );
 }
 
-const DESTINATION = 'SELECT id, kind, name, settings, version, created FROM destination';
+const DESTINATION = 'SELECT id, kind, name, settings, dead_letter, version, created FROM destination';
 
 export async function findDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
   const row = await tx.get<DestinationRow>(`${DESTINATION} WHERE kind = $1 AND name = $2`, [kind, name]);
@@ -42,7 +45,7 @@ export async function listDestinations(tx: Tx, kind: DestinationKind, page: Page
 }
 
 /** False when another destination has the name. */
-export async function insertDestination(tx: Tx, destination: Omit<Destination, 'effective'>): Promise<boolean> {
+export async function insertDestination(tx: Tx, destination: DestinationRecord): Promise<boolean> {
   const { id, kind, name, settings, version, created } = destination;
   const row = await tx.get(
     `INSERT INTO destination (id, kind, name, settings, version, created) VALUES ($1, $2, $3, $4, $5, $6)
@@ -117,4 +120,18 @@ export async function countTopic(tx: Tx, id: number): Promise<number> {
     retained += row?.count ?? 0;
   }
   return retained;
+}
+
+/** The destinations with these ids that still exist. */
+export async function destinationsById(tx: Tx, ids: readonly number[]): Promise<Map<number, Destination>> {
+  const rows = await tx.all<DestinationRow>(`${DESTINATION} WHERE id ${tx.dialect.inList('$1')}`, [
+    tx.dialect.list(ids),
+  ]);
+  return new Map(rows.map((row) => [row.id, toDestination(row)]));
+}
+
+/** True when it was not known as one before. */
+export async function markDeadLetter(tx: Tx, id: number): Promise<boolean> {
+  const text = 'UPDATE destination SET dead_letter = 1, version = version + 1 WHERE id = $1 AND dead_letter = 0';
+  return (await tx.run(text, [id])) > 0;
 }

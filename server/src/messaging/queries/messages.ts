@@ -1,5 +1,5 @@
 /** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
-import type { StoredMessage, Tx } from '../../store/store.ts';
+import { IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
 
 export interface MessageRow {
   readonly id: number;
@@ -12,10 +12,22 @@ export interface MessageRow {
   readonly body: Buffer;
 }
 
+export function toMessage({ id, dest, pos, posted, content_type, headers, name, body }: MessageRow): StoredMessage {
+  return { id, destination: dest, position: pos, posted, contentType: content_type, headers, name, body };
+}
+
+export interface Delivery {
+  readonly state: number;
+  readonly due: number | null;
+  readonly expires: number | null;
+  readonly tries: number;
+  readonly token: number;
+}
+
 /** A message with its delivery; topic messages have none. */
 export interface FoundMessage {
   readonly message: StoredMessage;
-  readonly delivery: { state: number; due: number | null; expires: number | null; tries: number } | undefined;
+  readonly delivery: Delivery | undefined;
 }
 
 interface FoundRow extends MessageRow {
@@ -23,16 +35,17 @@ interface FoundRow extends MessageRow {
   readonly due: number | null;
   readonly expires: number | null;
   readonly tries: number | null;
+  readonly token: number | null;
 }
 
 const FOUND =
-  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries';
+  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries, d.token';
 
 function toFound(row: FoundRow): FoundMessage {
-  const { id, dest, pos, posted, content_type, headers, name, body, state, due, expires, tries } = row;
+  const { state, due, expires, tries, token } = row;
   return {
-    message: { id, destination: dest, position: pos, posted, contentType: content_type, headers, name, body },
-    delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0 },
+    message: toMessage(row),
+    delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0 },
   };
 }
 
@@ -94,11 +107,32 @@ export async function idWatermark(tx: Tx): Promise<number> {
   return (await tx.get<{ number: number }>(`SELECT number FROM meta WHERE name = 'next-id'`))?.number ?? 0;
 }
 
-export async function removeMessage(tx: Tx, id: number): Promise<boolean> {
-  const { message, delivery } = tx.dialect.placeOf(id);
-  const removed = await tx.run(`DELETE FROM ${delivery} WHERE id = $1 AND state <> 4`, [id]);
-  if (removed > 0) await tx.run(`DELETE FROM ${message} WHERE id = $1`, [id]);
-  return removed > 0;
+/** Removes what is not held by a transaction; gives what was removed. */
+export async function removeMessages(tx: Tx, ids: readonly number[]): Promise<{ name: string | null }[]> {
+  const removed: { name: string | null }[] = [];
+  for (const { message, delivery } of new Set(ids.map(tx.dialect.placeOf))) {
+    const rows = await tx.all<{ id: number }>(
+      `DELETE FROM ${delivery} WHERE id ${tx.dialect.inList('$1')} AND state <> 4 RETURNING id`,
+      [tx.dialect.list(ids)],
+    );
+    if (rows.length === 0) continue;
+    const gone = tx.dialect.list(rows.map(({ id }) => id));
+    const text = `DELETE FROM ${message} WHERE id ${tx.dialect.inList('$1')} RETURNING name`;
+    removed.push(...(await tx.all<{ name: string | null }>(text, [gone])));
+  }
+  return removed;
+}
+
+/** Removes some of what waits in a queue; nothing is left when it gives nothing. */
+export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[]> {
+  const ids: number[] = [];
+  for (const { delivery } of tx.dialect.places) {
+    for (const states of ['state = 0', `${IS_ASIDE} AND state <> 4`]) {
+      const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2 ${tx.dialect.forUpdate}`;
+      ids.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
+    }
+  }
+  return removeMessages(tx, ids);
 }
 
 /** From now on the id is remembered only until `forget`. */

@@ -1,10 +1,53 @@
 /** What the routes of messaging share. */
+import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
+import type { Link } from '../../http/links.ts';
 import type { Request } from '../../http/request.ts';
+import type { StoredMessage } from '../../store/store.ts';
+import type { Destination } from '../destination.ts';
+import type { MessageState } from '../message.ts';
+import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
+import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
 
 export const AREA = 'Messaging';
+
+export interface MessagingRouteOptions {
+  /** Seconds. */
+  readonly maxWait: number;
+  /** Messages in a batch and in an answer. */
+  readonly maxBatch: number;
+}
 
 export const nameOf = ({ parameters }: Request): string => checkName(parameters.name as string, 'destination name');
 
 export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');
+
+/** What is shown of a message that belongs to a destination. */
+export function viewOf(
+  { publicId, reading }: Messaging,
+  destination: Destination,
+  message: StoredMessage,
+  more: { state: MessageState; deliveries?: number; token?: number },
+): MessageView {
+  const { token, ...rest } = more;
+  return {
+    message,
+    destination,
+    publicId: publicId(message),
+    ...rest,
+    ...(token === undefined ? {} : { delivery: token.toString(36) }),
+    ...(message.position === null ? {} : { position: reading.positionOf(message) }),
+  };
+}
+
+/** One message as itself, several (when `max` was given) as parts, none as 204 with the links to try again. */
+export function answerWith(
+  { base }: Request,
+  views: readonly MessageView[],
+  { several, links, extra = [] }: { several: boolean; links: readonly Link[]; extra?: readonly Link[] },
+): Answer {
+  const [first] = views;
+  if (first === undefined) return noContent({ links, headers: [NO_STORE] });
+  return several ? deliveredMessages(views, base, [...links, ...extra]) : deliveredMessage(first, extra);
+}

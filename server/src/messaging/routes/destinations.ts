@@ -26,7 +26,14 @@ export function destinationRoutes(messaging: Messaging): Route[] {
 
   async function describe(destination: Destination): Promise<Pick<Answer, 'document' | 'templates'>> {
     const counts = await destinations.counts(destination);
-    return { document: destinationDocument(destination, counts), templates: destinationTemplates(destination) };
+    const { kind, effective } = destination;
+    const deadLetter = effective['dead-letter'];
+    const context = {
+      position: kind === 'topic' ? await messaging.reading.position(destination) : undefined,
+      hasDeadLetter: deadLetter !== undefined && (await destinations.find('queue', deadLetter)) !== undefined,
+    };
+    const document = destinationDocument(destination, counts, context);
+    return { document, templates: destinationTemplates(destination) };
   }
 
   function collection(kind: DestinationKind): Record<'GET' | 'POST', Operation> {
@@ -106,7 +113,8 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
         async handle(request) {
           const name = nameOf(request);
-          const id = await posting.post(kind, name, draftOf(request), readQuery(request.query, postingQuery));
+          const wishes = readQuery(request.query, postingQuery);
+          const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
           return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
         },
       },
@@ -127,10 +135,8 @@ export function destinationRoutes(messaging: Messaging): Route[] {
     };
   }
 
-  return [
-    { resource: paths.queues, title: 'The queues', area: AREA, operations: collection('queue') },
-    { resource: paths.queue, title: 'A queue', area: AREA, operations: destinationOperations('queue') },
-    { resource: paths.topics, title: 'The topics', area: AREA, operations: collection('topic') },
-    { resource: paths.topic, title: 'A topic', area: AREA, operations: destinationOperations('topic') },
-  ];
+  return (['queue', 'topic'] as const).flatMap((kind) => [
+    { resource: paths.destinations[kind], title: `The ${kind}s`, area: AREA, operations: collection(kind) },
+    { resource: paths.destination[kind], title: `A ${kind}`, area: AREA, operations: destinationOperations(kind) },
+  ]);
 }

@@ -1,30 +1,36 @@
-/** Makes a message of a request: its content as it came, and the fields that travel with it. */
+/** Makes a message of a request, or of a part of one: its content as it came, and the fields that travel with it. */
 import { formatLinks } from '../../http/links.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
 import { fieldsToKeep, linksToKeep } from '../forwarded-fields.ts';
 import type { Draft } from '../usecases/posting.ts';
 
-export function draftOf(request: Request): Draft {
-  const { headers, rawHeaders, body } = request;
-  const fields = fieldsToKeep(rawHeaders, headers.connection);
-  const links = linksToKeep(typeof headers.link === 'string' ? headers.link : undefined);
+export const draftOf = (request: Request): Draft => draftFrom(request.rawHeaders, request.body, request);
+
+/** `rawFields` are names and values in turn. */
+export function draftFrom(rawFields: readonly string[], body: Buffer, request: Pick<Request, 'localPath'>): Draft {
+  let contentType: string | null = null;
+  let connection: string | undefined;
+  let link: string | undefined;
+  for (let i = 0; i < rawFields.length; i += 2) {
+    const name = rawFields[i] as string;
+    const value = rawFields[i + 1] as string;
+    // The lengths spare most names a comparison.
+    if (name.length === 12 && name.toLowerCase() === 'content-type') {
+      if (contentType !== null) throw new Problem('bad-header', 'Content-Type must be given once');
+      contentType = value;
+    } else if (name.length === 10 && name.toLowerCase() === 'connection') connection = value;
+    else if (name.length === 4 && name.toLowerCase() === 'link')
+      link = link === undefined ? value : `${link}, ${value}`;
+  }
+  const fields = fieldsToKeep(rawFields, connection);
+  const links = linksToKeep(link);
   if (links.length > 0) {
     // Links to this service are kept as paths, so that a changed name or port breaks none.
-    const kept = links.map((link) => ({ ...link, href: request.localPath(link.href) ?? link.href }));
-    fields.push(['Link', formatLinks(kept)]);
+    fields.push([
+      'Link',
+      formatLinks(links.map((each) => ({ ...each, href: request.localPath(each.href) ?? each.href }))),
+    ]);
   }
-  return { contentType: contentTypeOf(rawHeaders), fields, body };
-}
-
-/** As it was sent: byte for byte, and null when there was none. */
-function contentTypeOf(rawHeaders: readonly string[]): string | null {
-  let found: string | null = null;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    if (name.length !== 12 || name.toLowerCase() !== 'content-type') continue;
-    if (found !== null) throw new Problem('bad-header', 'Content-Type must be given once');
-    found = rawHeaders[i + 1] as string;
-  }
-  return found;
+  return { contentType, fields, body };
 }

@@ -8,7 +8,7 @@ import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
 import { messageResource } from '../views/messages.ts';
-import { AREA, messageIdOf, nameOf } from './common.ts';
+import { AREA, messageIdOf, nameOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 export function messageRoutes(messaging: Messaging): Route[] {
@@ -24,7 +24,8 @@ export function messageRoutes(messaging: Messaging): Route[] {
         const destination = await destinations.get(kind, nameOf(request));
         const { message, delivery } = await messaging.read(destination, messageIdOf(request));
         const state = delivery === undefined ? 'available' : stateOf(delivery, messaging.now());
-        return messageResource(messaging.view(destination, message, state, delivery?.tries ?? 0));
+        const deliveries = delivery === undefined ? {} : { deliveries: delivery.tries };
+        return messageResource(viewOf(messaging, destination, message, { state, ...deliveries }));
       },
     };
   }
@@ -62,9 +63,9 @@ export function messageRoutes(messaging: Messaging): Route[] {
   };
 
   return [
-    { resource: paths.queueMessage, title: 'A message of a queue', area: AREA, operations: queueMessageOperations },
+    { resource: paths.message.queue, title: 'A message of a queue', area: AREA, operations: queueMessageOperations },
     {
-      resource: paths.topicMessage,
+      resource: paths.message.topic,
       title: 'A message of a topic',
       area: AREA,
       operations: { GET: readMessage('topic') },

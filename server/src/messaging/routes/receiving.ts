@@ -1,75 +1,125 @@
-/** HTTP of receiving from a queue: taking, and looking without taking. */
-import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
-import { formatLinks } from '../../http/links.ts';
+/** HTTP of receiving from a queue: taking for good, taking on lease, looking, and the verdict on a delivery. */
+import { noContent } from '../../http/answer.ts';
+import { acceptedTypes, readFields } from '../../http/input.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { integer } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
-import type { Destination } from '../destination.ts';
+import { Problem } from '../../problems.ts';
+import { stateOf } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
-import { queueLinks } from '../views/links.ts';
-import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
-import { AREA, nameOf } from './common.ts';
-import { readWait } from './waiting.ts';
+import { readVerdict } from '../verdict.ts';
+import { acknowledgementDocument } from '../views/acknowledgement.ts';
+import { destinationLinks } from '../views/links.ts';
+import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, viewOf } from './common.ts';
+import { readWait, waitHeaders } from './waiting.ts';
 
-export interface ReceivingRouteOptions {
-  /** Seconds. */
-  readonly maxWait: number;
-  readonly maxBatch: number;
-}
-
-export function receivingRoutes(messaging: Messaging, options: ReceivingRouteOptions): Route[] {
+export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
   const { destinations, receiving } = messaging;
-  const receivingQuery = {
+  const query = {
     max: { kind: integer(1, options.maxBatch), help: 'up to this many messages, as multipart/mixed' },
   } as const;
-  const waitHeaders = { 'Accept-Wait': 'seconds to wait when there is no message (Prefer: wait is a synonym)' };
 
-  function answerWith(request: Request, queue: Destination, views: readonly MessageView[], several: boolean): Answer {
-    const [first] = views;
-    if (first === undefined) return noContent({ links: queueLinks(queue.name), headers: [NO_STORE] });
-    if (!several) return deliveredMessage(first);
-    const absolute = (path: string): string => (path.startsWith('/') ? request.base + path : path);
-    return { ...deliveredMessages(views, absolute, formatLinks), links: queueLinks(queue.name) };
+  const common = {
+    query,
+    headers: waitHeaders,
+    produces: ['*', 'multipart/mixed'],
+    answers: { 200: 'The message, with its own content', 204: 'No message now' },
+    problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
+  } as const satisfies Partial<Operation>;
+
+  async function wantedOf(request: Request) {
+    const { max } = readQuery(request.query, query);
+    const wait = readWait(request, options.maxWait);
+    const queue = await destinations.get('queue', nameOf(request));
+    return { queue, wanted: { max: max ?? 1, wait }, several: max !== undefined, links: destinationLinks(queue) };
   }
 
   const receivingOperations: Record<'GET' | 'POST', Operation> = {
     POST: {
+      ...common,
       summary: 'Take the oldest message off the queue for good',
-      query: receivingQuery,
-      headers: waitHeaders,
-      produces: ['*', 'multipart/mixed'],
-      answers: { 200: 'The message, with its own content', 204: 'No message now' },
-      problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
       async handle(request) {
-        const { max } = readQuery(request.query, receivingQuery);
-        const wait = readWait(request, options.maxWait);
-        const queue = await destinations.get('queue', nameOf(request));
-        const taken = await receiving.receive(queue, { max: max ?? 1, wait }, request);
-        const views = taken.map((message) => messaging.view(queue, message, 'acknowledged', message.deliveries));
-        return answerWith(request, queue, views, max !== undefined);
+        const { queue, wanted, several, links } = await wantedOf(request);
+        const taken = await receiving.receive(queue, wanted, request);
+        const views = taken.map((message) =>
+          viewOf(messaging, queue, message, { state: 'acknowledged', deliveries: message.deliveries }),
+        );
+        return answerWith(request, views, { several, links });
       },
     },
     GET: {
+      ...common,
       summary: 'Look at the oldest message without taking it',
-      query: receivingQuery,
-      headers: waitHeaders,
-      produces: ['*', 'multipart/mixed'],
-      answers: { 200: 'The message, with its own content', 204: 'No message now' },
-      problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
       async handle(request) {
-        const { max } = readQuery(request.query, receivingQuery);
-        const wait = readWait(request, options.maxWait);
-        const queue = await destinations.get('queue', nameOf(request));
-        const found = await receiving.peek(queue, { max: max ?? 1, wait }, request);
+        const { queue, wanted, several, links } = await wantedOf(request);
+        const found = await receiving.peek(queue, wanted, request);
         const views = found.map(({ message, delivery }) =>
-          messaging.view(queue, message, 'available', delivery?.tries ?? 0),
+          viewOf(messaging, queue, message, { state: 'available', deliveries: delivery?.tries ?? 0 }),
         );
-        return answerWith(request, queue, views, max !== undefined);
+        return answerWith(request, views, { several, links });
       },
     },
   };
 
-  return [{ resource: paths.receiving, title: 'Receiving from a queue', area: AREA, operations: receivingOperations }];
+  const poll: Operation = {
+    ...common,
+    summary: 'Lease the next message: it is hidden from others until acknowledged or until the lease is over',
+    async handle(request) {
+      const { queue, wanted, several, links } = await wantedOf(request);
+      const taken = await receiving.poll(queue, wanted, request);
+      const views = taken.map((message) =>
+        viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token: message.token }),
+      );
+      return answerWith(request, views, { several, links });
+    },
+  };
+
+  const tokenOf = ({ parameters: { token = '' } }: Request): number => {
+    if (!/^[0-9a-z]{1,10}$/.test(token)) throw new Problem('not-found', 'this is no acknowledgement link of ours');
+    return Number.parseInt(token, 36);
+  };
+
+  const input = { element: 'acknowledgement' };
+  const acknowledgementOperations: Record<'GET' | 'POST', Operation> = {
+    GET: {
+      summary: 'The present state of the message, and whether this delivery is still the newest',
+      answers: { 200: 'The state' },
+      problems: ['unknown-message', 'message-gone'],
+      async handle(request) {
+        const queue = await destinations.get('queue', nameOf(request));
+        const token = tokenOf(request);
+        const { message, delivery } = await messaging.read(queue, messageIdOf(request));
+        if (delivery === undefined) throw new Problem('unknown-message', 'this message was never delivered');
+        const state = stateOf(delivery, messaging.now());
+        const view = { ...viewOf(messaging, queue, message, { state, token }), delivery: token.toString(36) };
+        return { status: 200, document: acknowledgementDocument(view, delivery, delivery.token === token) };
+      },
+    },
+    POST: {
+      summary: 'Acknowledge the message, put it back, or extend the lease',
+      accepts: acceptedTypes(input),
+      answers: { 204: 'Done, or done before' },
+      problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
+      async handle(request) {
+        const verdict = readVerdict(readFields(request, input));
+        const queue = await destinations.get('queue', nameOf(request));
+        const token = tokenOf(request);
+        await receiving.settle(queue, await messaging.idOf(queue, messageIdOf(request)), token, verdict);
+        return noContent();
+      },
+    },
+  };
+
+  return [
+    { resource: paths.receiving, title: 'Receiving from a queue', area: AREA, operations: receivingOperations },
+    { resource: paths.poller, title: 'The poller of a queue', area: AREA, operations: { POST: poll } },
+    {
+      resource: paths.acknowledgement,
+      title: 'The acknowledgement of a delivery',
+      area: AREA,
+      operations: acknowledgementOperations,
+    },
+  ];
 }

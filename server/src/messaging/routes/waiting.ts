@@ -15,3 +15,7 @@ export function readWait(request: Request, cap: number): number {
   }
   return Math.min(wait, cap);
 }
+
+export const waitHeaders = {
+  'Accept-Wait': 'seconds to wait when there is no message (Prefer: wait is a synonym)',
+} as const;

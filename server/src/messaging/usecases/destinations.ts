@@ -2,7 +2,7 @@
 import type { Page } from '../../http/paging.ts';
 import { Problem } from '../../problems.ts';
 import type { Store } from '../../store/store.ts';
-import type { Counts, Destination } from '../destination.ts';
+import { type Counts, type Destination, makeDestination } from '../destination.ts';
 import { checkName } from '../names.ts';
 import {
   countQueue,
@@ -16,7 +16,8 @@ import {
   lockDestination,
   updateSettings,
 } from '../queries/destinations.ts';
-import { type DestinationKind, effectiveSettings, type Settings } from '../settings.ts';
+import type { DestinationKind, Settings } from '../settings.ts';
+import { refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
@@ -92,7 +93,7 @@ export function createDestinations(store: Store): Destinations {
       const created = await insertDestination(tx, fresh);
       if (created && kind === 'topic') await insertTopicPosition(tx, fresh.id);
       const present = created ? undefined : await findDestination(tx, kind, name);
-      return { created, destination: present ?? { ...fresh, effective: effectiveSettings(kind, name, settings) } };
+      return { created, destination: present ?? makeDestination(fresh, false) };
     });
   }
 
@@ -122,20 +123,22 @@ export function createDestinations(store: Store): Destinations {
         check(present);
         if (present !== undefined) {
           await updateSettings(tx, present.id, settings);
-          return { created: false, destination: { ...present, settings, version: present.version + 1 } };
+          const record = { ...present, settings, version: present.version + 1 };
+          return { created: false, destination: makeDestination(record, present.isDeadLetter) };
         }
         const created = await insertDestination(tx, fresh);
         // Someone else made it since we looked: the job runs again from its beginning.
         if (!created) return undefined;
         if (kind === 'topic') await insertTopicPosition(tx, fresh.id);
-        return { created: true, destination: fresh };
+        return { created: true, destination: makeDestination(fresh, false) };
       });
       if (outcome === undefined) return this.put(kind, name, settings, check);
-      const destination = remember({ ...outcome.destination, effective: effectiveSettings(kind, name, settings) });
+      const destination = remember(outcome.destination);
       if (!outcome.created) store.announce({ changed: [destination.id] });
       return { destination, created: outcome.created };
     },
     async remove({ kind, name }, force, check) {
+      refuseClients(kind, name);
       const removed = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
         if (present === undefined) throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);

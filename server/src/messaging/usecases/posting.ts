@@ -1,14 +1,14 @@
-/** Use cases of posting: one message, under a client-chosen id or not, to a queue or a topic. */
-
+/** Use cases of posting: one message or a batch, under a client-chosen id or a once-only link or neither. */
 import type { Sealer } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
-import type { MessageName, PostOutcome, Store } from '../../store/store.ts';
+import type { MessageName, NewMessage, OnceUse, PostOutcome, Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { hashOfContent, hashOfId, type PostingWishes, placement } from '../message.ts';
 import { checkName } from '../names.ts';
 import { findMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
+import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
 
 /** The content of a message as it came in. */
@@ -18,6 +18,17 @@ export interface Draft {
   readonly body: Buffer;
 }
 
+/** What is to be stored together, and how. */
+export interface Parcel {
+  readonly kind: DestinationKind;
+  readonly name: string;
+  readonly drafts: readonly Draft[];
+  readonly wishes: PostingWishes;
+  readonly messageName?: MessageName;
+  /** Stored only if this link was not used before; its message has the id the link carries. */
+  readonly once?: { readonly use: OnceUse; readonly messageId: number };
+}
+
 export interface PostingOptions {
   readonly autoCreate: boolean;
   /** Told when a delayed message becomes available. */
@@ -25,13 +36,19 @@ export interface PostingOptions {
 }
 
 export interface Posting {
-  /** Gives the id of the stored message. */
-  post(kind: DestinationKind, name: string, draft: Draft, wishes: PostingWishes): Promise<number>;
-  /** True when the message is new, false when the same was posted before. */
-  put(queue: string, id: string, draft: Draft, wishes: PostingWishes): Promise<boolean>;
+  /** Throws when nothing can be posted to a destination of this name. */
+  check(kind: DestinationKind, name: string): Promise<void>;
+  /** Stores all or nothing; gives the ids in order. */
+  post(parcel: Parcel): Promise<number[]>;
+  /** Like `post`, but undefined when the once-only link was used before. */
+  postOnce(parcel: Parcel): Promise<number[] | undefined>;
+  /** True when the message is new, false when the same was posted before under this id. */
+  put(queue: string, messageId: string, draft: Draft, wishes: PostingWishes): Promise<boolean>;
 }
 
 const NO_FIELDS = '[]';
+/** How often a destination that vanishes between the look and the post is looked up again. */
+const ATTEMPTS = 4;
 
 export function createPosting(
   store: Store,
@@ -39,91 +56,104 @@ export function createPosting(
   sealer: Sealer,
   options: PostingOptions,
 ): Posting {
-  async function target(kind: DestinationKind, name: string): Promise<Destination> {
-    return options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name);
+  /** What is promised to be once-only is kept on disk, whatever was asked. */
+  function newIds({ drafts, wishes, messageName, once }: Parcel): number[] {
+    const volatile = wishes.persistent === false && !messageName && !once && store.messages.hasVolatileRoom();
+    return drafts.map((_, index) =>
+      index === 0 && once !== undefined ? once.messageId : store.nextId() * 2 + (volatile ? 1 : 0),
+    );
   }
 
-  /** Stores a message; a destination that was deleted meanwhile is looked up, or made, once more. */
-  async function storeMessage(
-    kind: DestinationKind,
-    name: string,
-    draft: Draft,
-    wishes: PostingWishes,
-    messageName?: MessageName,
-  ): Promise<{ outcome: PostOutcome; id: number }> {
-    for (let attempt = 0; ; attempt++) {
-      const destination = await target(kind, name);
+  function toMessages(parcel: Parcel, ids: readonly number[], destination: Destination, now: number): NewMessage[] {
+    const placed = placement(parcel.wishes, destination.effective, now);
+    return parcel.drafts.map(({ contentType, fields, body }, index) => ({
+      id: ids[index] as number,
+      contentType,
+      headers: fields.length === 0 ? NO_FIELDS : JSON.stringify(fields),
+      body,
+      ...placed,
+    }));
+  }
+
+  /** Stores a parcel; a destination that was deleted meanwhile is looked up, or made, once more. */
+  async function storeParcel(parcel: Parcel): Promise<{ outcome: PostOutcome; ids: number[] }> {
+    const { kind, name, messageName, once } = parcel;
+    refuseClients(kind, name);
+    const ids = newIds(parcel);
+    for (let attempt = 1; ; attempt++) {
+      const destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       const now = store.now();
-      // What is promised to be once-only is kept on disk, whatever was asked.
-      const volatile = wishes.persistent === false && messageName === undefined && store.messages.hasVolatileRoom();
-      const id = store.nextId() * 2 + (volatile ? 1 : 0);
-      const { 'max-length': length, 'max-bytes': bytes } = destination.effective;
-      const limits =
-        length === undefined && bytes === undefined
-          ? undefined
-          : { ...(length && { length }), ...(bytes && { bytes }) };
-      const placed = placement(wishes, destination.effective, now);
+      const messages = toMessages(parcel, ids, destination, now);
+      const limits = limitsOf(destination);
       const outcome = await store.messages.post({
         destination: destination.id,
         kind,
         posted: now,
-        messages: [
-          {
-            id,
-            contentType: draft.contentType,
-            headers: draft.fields.length === 0 ? NO_FIELDS : JSON.stringify(draft.fields),
-            body: draft.body,
-            ...placed,
-          },
-        ],
+        messages,
         ...(messageName && { name: messageName }),
+        ...(once && { once: once.use }),
         ...(limits && { limits }),
       });
-      if (outcome === 'stored') announce(destination, placed.delayedUntil);
-      if (outcome !== 'no-destination' || attempt > 2) return { outcome, id };
+      if (outcome === 'stored') announce(destination, messages);
+      if (outcome !== 'no-destination' || attempt === ATTEMPTS) return { outcome, ids };
       destinations.forget(kind, name);
     }
   }
 
-  function announce(destination: Destination, delayedUntil: number | null): void {
-    if (delayedUntil === null) store.announce({ arrived: new Map([[destination.id, 1]]) });
+  function announce({ id }: Destination, messages: readonly NewMessage[]): void {
+    const delayedUntil = messages[0]?.delayedUntil ?? null;
+    if (delayedUntil === null) store.announce({ arrived: new Map([[id, messages.length]]) });
     else options.schedule(delayedUntil);
   }
-
-  return {
-    async post(kind, name, draft, wishes) {
-      const { outcome, id } = await storeMessage(kind, name, draft, wishes);
-      if (outcome !== 'stored') throw refusal(outcome, kind, name);
-      return id;
-    },
-    async put(queue, messageId, draft, wishes) {
-      checkName(messageId, 'message id');
-      const content = hashOfContent(draft.contentType, draft.body);
-      const known = await contentOfOwnId(queue, messageId);
-      if (known !== undefined) {
-        if (known.equals(content)) return false;
-        throw refusal('name-taken', 'queue', queue);
-      }
-      const messageName = { text: messageId, hash: hashOfId(messageId), content };
-      const { outcome } = await storeMessage('queue', queue, draft, wishes, messageName);
-      if (outcome === 'name-known') return false;
-      if (outcome !== 'stored') throw refusal(outcome, 'queue', queue);
-      return true;
-    },
-  };
 
   /** A PUT may also repeat a message under the id that Waypost gave it. */
   async function contentOfOwnId(queue: string, messageId: string): Promise<Buffer | undefined> {
     const id = sealer.open(messageId);
-    if (id === undefined) return undefined;
-    const destination = await destinations.find('queue', queue);
-    if (destination === undefined) return undefined;
+    const destination = id === undefined ? undefined : await destinations.find('queue', queue);
+    if (id === undefined || destination === undefined) return undefined;
     const found = await store.read((tx) => findMessage(tx, destination.id, id));
     return found && hashOfContent(found.message.contentType, found.message.body);
   }
+
+  return {
+    async check(kind, name) {
+      refuseClients(kind, name);
+      if (!options.autoCreate) await destinations.get(kind, name);
+    },
+    async post(parcel) {
+      const { outcome, ids } = await storeParcel(parcel);
+      if (outcome === 'stored') return ids;
+      throw refusal(outcome, parcel);
+    },
+    async postOnce(parcel) {
+      const { outcome, ids } = await storeParcel(parcel);
+      if (outcome === 'stored') return ids;
+      if (outcome === 'once-used') return undefined;
+      throw refusal(outcome, parcel);
+    },
+    async put(queue, messageId, draft, wishes) {
+      checkName(messageId, 'message id');
+      const content = hashOfContent(draft.contentType, draft.body);
+      const messageName = { text: messageId, hash: hashOfId(messageId), content };
+      const parcel: Parcel = { kind: 'queue', name: queue, drafts: [draft], wishes, messageName };
+      const known = await contentOfOwnId(queue, messageId);
+      if (known !== undefined && !known.equals(content)) throw refusal('name-taken', parcel);
+      if (known !== undefined) return false;
+      const { outcome } = await storeParcel(parcel);
+      if (outcome === 'stored') return true;
+      if (outcome === 'name-known') return false;
+      throw refusal(outcome, parcel);
+    },
+  };
 }
 
-function refusal(outcome: Exclude<PostOutcome, 'stored'>, kind: DestinationKind, name: string): Problem {
+function limitsOf({ effective }: Destination): { length?: number; bytes?: number } | undefined {
+  const { 'max-length': length, 'max-bytes': bytes } = effective;
+  if (length === undefined && bytes === undefined) return undefined;
+  return { ...(length === undefined ? {} : { length }), ...(bytes === undefined ? {} : { bytes }) };
+}
+
+function refusal(outcome: Exclude<PostOutcome, 'stored'>, { kind, name }: Parcel): Problem {
   switch (outcome) {
     case 'full':
       return new Problem('destination-full', `the ${kind} ${name} has reached its max-length or max-bytes`);

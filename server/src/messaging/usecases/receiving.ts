@@ -1,74 +1,29 @@
-/** Use cases of receiving: taking, looking, and waiting for what comes. */
+/** Use cases of receiving from a queue: taking for good, taking on lease, looking, and the verdict on a delivery. */
 import { newToken } from '../../ids.ts';
-import type { ClaimedMessage, Store } from '../../store/store.ts';
+import { Problem } from '../../problems.ts';
+import type { Claim, ClaimedMessage, Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { type FoundMessage, peekQueue, putBack } from '../queries/messages.ts';
-import type { Waiters } from './waiters.ts';
+import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './waiting.ts';
 
-/** The client at the other end, as far as it matters: nothing is taken for one that has hung up. */
-export interface Client {
-  readonly gone: boolean;
-  onGone(callback: () => void): void;
-}
-
-export interface Wanted {
-  readonly max: number;
-  /** Seconds to wait when there is nothing. */
-  readonly wait: number;
-}
+/** What a receiver says of a delivery (A15). Seconds. */
+export type Verdict =
+  | { readonly kind: 'acknowledge' }
+  | { readonly kind: 'return'; readonly delay: number }
+  | { readonly kind: 'extend'; readonly by: number };
 
 export interface Receiving {
   /** Takes messages off the queue for good. */
   receive(queue: Destination, wanted: Wanted, client: Client): Promise<readonly ClaimedMessage[]>;
+  /** Hides messages from others for the queue's lease; each carries the token of this delivery. */
+  poll(queue: Destination, wanted: Wanted, client: Client): Promise<readonly ClaimedMessage[]>;
   /** Looks at what `receive` would give. */
   peek(queue: Destination, wanted: Wanted, client: Client): Promise<readonly FoundMessage[]>;
+  /** Throws 412 when a newer delivery has overtaken this one, 410 when the message is gone. */
+  settle(queue: Destination, messageId: number, token: number, verdict: Verdict): Promise<void>;
 }
 
-/** The most content one answer carries. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-
-export function createReceiving(store: Store, waiters: Waiters): Receiving {
-  /** Looks, and while there is nothing sleeps until something arrives. Entered before the look: nothing slips through. */
-  async function waitFor<T>(
-    queue: Destination,
-    wait: number,
-    client: Client,
-    look: () => Promise<readonly T[]>,
-  ): Promise<readonly T[]> {
-    const first = await look();
-    if (first.length > 0 || wait <= 0) return first;
-    const deadline = performance.now() + wait * 1000;
-    const waiter = waiters.enter(queue.id);
-    client.onGone(waiter.leave);
-    try {
-      for (;;) {
-        if (client.gone) {
-          // The wake-up that may have come belongs to the next in line.
-          waiters.wake(queue.id, 1);
-          return [];
-        }
-        const found = await look();
-        if (found.length > 0) return found;
-        if (!(await waiter.sleep(deadline))) return [];
-      }
-    } finally {
-      waiter.leave();
-    }
-  }
-
-  async function take(queue: Destination, max: number): Promise<readonly ClaimedMessage[]> {
-    const now = store.now();
-    return store.messages.claim({
-      destination: queue.id,
-      max,
-      maxBytes: MAX_ANSWER_BYTES,
-      mode: 'consume',
-      due: now + queue.effective.retention * 1000,
-      token: newToken(),
-      now,
-    });
-  }
-
+export function createReceiving(store: Store, waiting: Waiting, schedule: (at: number) => void): Receiving {
   /** The client was found gone after its messages were taken: they go back to their place. */
   async function giveBack(queue: Destination, taken: readonly ClaimedMessage[]): Promise<void> {
     const returned = await store.transaction(async (tx) => {
@@ -79,20 +34,69 @@ export function createReceiving(store: Store, waiters: Waiters): Receiving {
     if (returned > 0) store.announce({ arrived: new Map([[queue.id, returned]]) });
   }
 
+  async function take(
+    queue: Destination,
+    { max, wait }: Wanted,
+    client: Client,
+    mode: Claim['mode'],
+  ): Promise<readonly ClaimedMessage[]> {
+    const seconds = mode === 'lease' ? queue.effective.lease : queue.effective.retention;
+    const taken = await waiting.waitFor(queue, { wait, taking: true }, client, () => {
+      const now = store.now();
+      const due = Math.ceil(now + seconds * 1000);
+      return store.messages.claim({
+        destination: queue.id,
+        max,
+        maxBytes: MAX_ANSWER_BYTES,
+        mode,
+        due,
+        token: newToken(),
+        now,
+      });
+    });
+    if (taken.length > 0 && mode === 'lease') schedule(store.now() + seconds * 1000);
+    if (taken.length === 0 || !client.gone) return taken;
+    await giveBack(queue, taken);
+    return [];
+  }
+
   return {
-    async receive(queue, { max, wait }, client) {
-      const taken = await waitFor(queue, wait, client, () => take(queue, max));
-      if (taken.length === 0 || !client.gone) return taken;
-      await giveBack(queue, taken);
-      return [];
-    },
-    async peek(queue, { max, wait }, client) {
-      const found = await waitFor(queue, wait, client, () =>
+    receive: (queue, wanted, client) => take(queue, wanted, client, 'consume'),
+    poll: (queue, wanted, client) => take(queue, wanted, client, 'lease'),
+    peek: (queue, { max, wait }, client) =>
+      waiting.waitFor(queue, { wait, taking: false }, client, () =>
         store.read((tx) => peekQueue(tx, queue.id, { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() })),
-      );
-      // Looking takes nothing: the next in line must not miss what woke this one.
-      if (found.length > 0 && wait > 0) waiters.wake(queue.id, 1);
-      return found;
+      ),
+    async settle(queue, id, token, verdict) {
+      const now = store.now();
+      const due = dueOf(verdict, queue, now);
+      const outcome = await store.messages.settle({
+        id,
+        token,
+        verdict: verdict.kind,
+        due,
+        maxDeliveries: queue.effective['max-deliveries'] ?? Number.MAX_SAFE_INTEGER,
+        now,
+      });
+      if (outcome === 'overtaken') {
+        throw new Problem('overtaken', 'the message has been delivered again, or is dead, since this link was given');
+      }
+      if (outcome === 'gone') throw new Problem('message-gone', 'the message was here and is gone');
+      if (outcome === 'dead') schedule(now);
+      else if (verdict.kind === 'return' && due === null) store.announce({ arrived: new Map([[queue.id, 1]]) });
+      else if (verdict.kind !== 'acknowledge' && due !== null) schedule(due);
     },
   };
+}
+
+/** When the state that the verdict leads to ends; null: a returned message is available at once. */
+function dueOf(verdict: Verdict, { effective }: Destination, now: number): number | null {
+  switch (verdict.kind) {
+    case 'acknowledge':
+      return now + effective.retention * 1000;
+    case 'extend':
+      return Math.ceil(now + verdict.by * 1000);
+    case 'return':
+      return verdict.delay > 0 ? Math.ceil(now + verdict.delay * 1000) : null;
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * Clients that wait for a message. A waiter is entered before it looks, so that no arrival slips between the look and the
- * sleep. One message wakes one waiter of a queue, in the order they came; a waiter that was woken but leaves empty-handed
- * passes its wake-up on, so that none is lost.
+ * sleep. One message wakes one taker, in the order they came, and everyone who only looks; a taker that was woken but
+ * leaves empty-handed passes its wake-up on, so that none is lost.
  */
 import { Problem } from '../../problems.ts';
 
@@ -12,6 +12,11 @@ interface Entry {
   end: ((woken: boolean) => void) | undefined;
 }
 
+interface Place {
+  readonly takers: Set<Entry>;
+  readonly lookers: Set<Entry>;
+}
+
 export interface Waiter {
   /** Sleeps until woken or until the deadline (by `performance.now`). False: it is over, nothing came. */
   sleep(deadline: number): Promise<boolean>;
@@ -20,17 +25,19 @@ export interface Waiter {
 }
 
 export interface Waiters {
-  enter(destination: number): Waiter;
+  /** `taking`: it takes what it finds, so that one message serves one of them. */
+  enter(destination: number, taking: boolean): Waiter;
   wake(destination: number, count: number): void;
-  wakeAll(destination: number): void;
+  wakeAll(): void;
   destinations(): number[];
   readonly size: number;
+  readonly stopped: boolean;
   /** Sends everyone home; later ones are not let in. */
   stop(): void;
 }
 
 export function createWaiters(limit: number): Waiters {
-  const queues = new Map<number, Set<Entry>>();
+  const places = new Map<number, Place>();
   let size = 0;
   let stopped = false;
 
@@ -40,8 +47,11 @@ export function createWaiters(limit: number): Waiters {
   }
 
   function wake(destination: number, count: number): void {
+    const place = places.get(destination);
+    if (place === undefined) return;
+    for (const entry of place.lookers) wakeEntry(entry);
     let left = count;
-    for (const entry of queues.get(destination) ?? []) {
+    for (const entry of place.takers) {
       if (left <= 0) return;
       if (entry.woken) continue;
       wakeEntry(entry);
@@ -49,48 +59,59 @@ export function createWaiters(limit: number): Waiters {
     }
   }
 
+  function wakeAll(): void {
+    for (const destination of places.keys()) wake(destination, Number.POSITIVE_INFINITY);
+  }
+
+  function sleep(entry: Entry, deadline: number): Promise<boolean> {
+    const left = deadline - performance.now();
+    if (stopped || left <= 0) return Promise.resolve(false);
+    if (entry.woken) {
+      entry.woken = false;
+      return Promise.resolve(true);
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => entry.end?.(false), left);
+      entry.end = (woken) => {
+        entry.end = undefined;
+        clearTimeout(timer);
+        resolve(woken);
+      };
+    });
+  }
+
   return {
     wake,
-    wakeAll: (destination) => wake(destination, Number.POSITIVE_INFINITY),
-    destinations: () => [...queues.keys()],
+    wakeAll,
+    destinations: () => [...places.keys()],
     get size() {
       return size;
     },
+    get stopped() {
+      return stopped;
+    },
     stop() {
       stopped = true;
-      for (const destination of queues.keys()) wake(destination, Number.POSITIVE_INFINITY);
+      wakeAll();
     },
-    enter(destination) {
+    enter(destination, taking) {
       if (size >= limit) {
         throw new Problem('busy', 'too many clients are waiting', { headers: { 'Retry-After': '5' } });
       }
       const entry: Entry = { woken: false, end: undefined };
-      const entries = queues.get(destination) ?? new Set();
-      queues.set(destination, entries.add(entry));
+      const place = places.get(destination) ?? { takers: new Set(), lookers: new Set() };
+      places.set(destination, place);
+      const entries = taking ? place.takers : place.lookers;
+      entries.add(entry);
       size++;
       return {
-        sleep(deadline) {
-          const left = deadline - performance.now();
-          if (stopped || left <= 0) return Promise.resolve(false);
-          if (entry.woken) {
-            entry.woken = false;
-            return Promise.resolve(true);
-          }
-          return new Promise((resolve) => {
-            const timer = setTimeout(() => entry.end?.(false), left);
-            entry.end = (woken) => {
-              entry.end = undefined;
-              clearTimeout(timer);
-              resolve(woken);
-            };
-          });
-        },
+        sleep: (deadline) => sleep(entry, deadline),
         leave() {
           if (!entries.delete(entry)) return;
           size--;
-          if (entries.size === 0 && queues.get(destination) === entries) queues.delete(destination);
+          if (place.takers.size + place.lookers.size === 0) places.delete(destination);
           entry.end?.(false);
-          if (entry.woken) wake(destination, 1);
+          if (entry.woken && taking) wake(destination, 1);
         },
       };
     },

@@ -1,27 +1,23 @@
 /** Destinations as documents: state in, fields and links out. */
 import type { Document } from '../../http/document.ts';
 import type { Link } from '../../http/links.ts';
+import { timeOf } from '../../http/times.ts';
 import { paths } from '../../paths.ts';
 import { COUNT_LIMIT, type Counts, type Destination } from '../destination.ts';
 import type { DestinationKind } from '../settings.ts';
-import { destinationPath, queueLinks } from './links.ts';
-import { timeOf } from './times.ts';
-
-export function destinationLinks({ kind, name }: Destination): Link[] {
-  if (kind === 'queue') return queueLinks(name);
-  return [
-    { rel: 'self', href: destinationPath(kind, name) },
-    { rel: 'collection', href: paths.topics.href({}) },
-  ];
-}
+import { destinationLinks, destinationPath, type LinkContext } from './links.ts';
 
 /** Templates for clients that choose message ids themselves. */
 export function destinationTemplates({ kind, name }: Destination): { rel: string; href: string }[] {
   if (kind === 'topic') return [];
-  return [{ rel: 'message', href: `${paths.queue.href({ name })}/messages/{message-id}` }];
+  return [{ rel: 'message', href: paths.message.queue.template.replace('{name}', name) }];
 }
 
-export function destinationDocument(destination: Destination, counts: Counts | { retained: number }): Document {
+export function destinationDocument(
+  destination: Destination,
+  counts: Counts | { retained: number },
+  context: LinkContext,
+): Document {
   const { kind, name, effective, version, created } = destination;
   const shown: Record<string, number> = {};
   let capped = false;
@@ -39,7 +35,7 @@ export function destinationDocument(destination: Destination, counts: Counts | {
       counts: capped ? { ...shown, 'at-least': true } : shown,
     },
     attributes: ['name'],
-    links: destinationLinks(destination),
+    links: destinationLinks(destination, context),
     version: `${destination.id}.${version}`,
   };
 }
@@ -62,5 +58,5 @@ export function destinationList(
 }
 
 export function templateOf(kind: DestinationKind): { rel: string; href: string } {
-  return { rel: kind, href: (kind === 'queue' ? paths.queue : paths.topic).template };
+  return { rel: kind, href: paths.destination[kind].template };
 }

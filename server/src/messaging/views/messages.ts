@@ -1,13 +1,14 @@
 /** Messages as answers: their content, the fields that tell about them, their links. */
 import { type Answer, NO_STORE } from '../../http/answer.ts';
-import type { Link } from '../../http/links.ts';
+import { formatLinks, type Link } from '../../http/links.ts';
 import { renderMultipart } from '../../http/multipart.ts';
+import { timeOf } from '../../http/times.ts';
+import { paths } from '../../paths.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { linksToKeep, type StoredField } from '../forwarded-fields.ts';
-import type { MessageState } from '../message.ts';
-import { destinationPath, messagePath } from './links.ts';
-import { timeOf } from './times.ts';
+import { ABOUT, DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, type MessageState } from '../message.ts';
+import { destinationPath, messagePath, replyLinks } from './links.ts';
 
 export interface MessageView {
   readonly message: StoredMessage;
@@ -15,81 +16,117 @@ export interface MessageView {
   /** The id under which clients know it. */
   readonly publicId: string;
   readonly state: MessageState;
-  readonly deliveries: number;
+  /** How often it was handed out; undefined in a topic, where reading takes nothing. */
+  readonly deliveries?: number;
+  /** The word for this delivery, when it can be settled. */
+  readonly delivery?: string;
+  /** The message's position in a topic, as clients see it. */
+  readonly position?: string;
 }
 
-/** The fields that tell about a message, with those its sender gave it. */
-function messageFields({ message, publicId, state, deliveries }: MessageView): [string, string][] {
+/** What the sender gave the message: fields, links, and what Waypost noted with a dead letter. */
+interface Sent {
+  readonly fields: readonly StoredField[];
+  readonly links: readonly Link[];
+  readonly origin?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly about?: string | undefined;
+}
+
+const NOTHING_SENT: Sent = { fields: [], links: [] };
+
+function sentWith({ headers }: StoredMessage): Sent {
+  if (headers === '[]') return NOTHING_SENT;
+  const all = JSON.parse(headers) as StoredField[];
+  const fieldNamed = (wanted: string): string | undefined => all.find(([name]) => name === wanted)?.[1];
+  return {
+    fields: all.filter(([name]) => name !== 'Link' && !name.startsWith(':')),
+    links: linksToKeep(fieldNamed('Link')),
+    origin: fieldNamed(DEAD_LETTER_ORIGIN),
+    reason: fieldNamed(DEAD_LETTER_REASON),
+    about: fieldNamed(ABOUT),
+  };
+}
+
+function messageFields({ message, publicId, state, deliveries }: MessageView, sent: Sent): [string, string][] {
   const fields: [string, string][] = [
     ['Message-Id', publicId],
     ['Message-State', state],
     ['Message-Posted', timeOf(message.posted)],
-    ['Delivery-Count', String(deliveries)],
     // A message is the sender's word, not ours: a browser must neither guess its type nor run it in our name.
     ['X-Content-Type-Options', 'nosniff'],
     ['Content-Security-Policy', 'sandbox'],
   ];
-  if (message.headers !== '[]') {
-    for (const [name, value] of JSON.parse(message.headers) as StoredField[]) {
-      if (name.toLowerCase() !== 'link') fields.push([name, value]);
-    }
-  }
+  if (deliveries !== undefined) fields.push(['Delivery-Count', String(deliveries)]);
+  if (sent.reason !== undefined) fields.push(['Message-Dead-Reason', sent.reason]);
+  for (const [name, value] of sent.fields) fields.push([name, value]);
   return fields;
 }
 
-export function messageLinks({ message, destination, publicId }: MessageView): Link[] {
+function messageLinks({ destination, publicId, delivery, position }: MessageView, sent: Sent): Link[] {
   const { kind, name } = destination;
-  return [
+  const links: Link[] = [
     { rel: 'self', href: messagePath(kind, name, publicId) },
-    { rel: 'generator', href: destinationPath(kind, name) },
-    ...sentLinks(message),
+    { rel: 'generator', href: destinationPath(kind, sent.origin ?? name) },
   ];
+  if (sent.about !== undefined) links.push({ rel: 'about', href: sent.about });
+  if (delivery !== undefined) {
+    const href = paths.acknowledgement.href({ name, 'message-id': publicId, token: delivery });
+    links.push({ rel: 'acknowledgement', href, method: 'POST' });
+  }
+  if (position !== undefined) links.push({ rel: 'next', href: paths.next.href({ name, position }) });
+  for (const link of sent.links) {
+    links.push(link);
+    if (link.rel === 'reply-to') links.push(...replyLinks(link.href));
+  }
+  return links;
 }
 
-/** The links its sender gave the message. They are kept in a field of their own among the stored ones. */
-function sentLinks({ headers }: StoredMessage): Link[] {
-  if (!headers.includes('"Link"')) return [];
-  const field = (JSON.parse(headers) as StoredField[]).find(([name]) => name === 'Link');
-  return linksToKeep(field?.[1]);
-}
+const contentLocation = ({ destination: { kind, name }, publicId }: MessageView): string =>
+  messagePath(kind, name, publicId);
 
-/** A message handed out by an alias such as `receiving`: Content-Location names the real one. */
-export function deliveredMessage(view: MessageView): Answer {
-  const { kind, name } = view.destination;
+/** A message handed out by an alias such as `receiving` or `next`: Content-Location names the real one. */
+export function deliveredMessage(view: MessageView, extra: readonly Link[] = []): Answer {
+  const sent = sentWith(view.message);
   return {
     status: 200,
-    headers: [['Content-Location', messagePath(kind, name, view.publicId)], ...messageFields(view), NO_STORE],
-    links: messageLinks(view),
+    headers: [['Content-Location', contentLocation(view)], ...messageFields(view, sent), NO_STORE],
+    links: [...messageLinks(view, sent), ...extra],
     content: { type: view.message.contentType, body: view.message.body },
   };
 }
 
-/** A message at its own address. */
+/** A message at its own address. Those of a topic never change; those of a queue change their state. */
 export function messageResource(view: MessageView): Answer {
+  const sent = sentWith(view.message);
+  const isImmutable = view.destination.kind === 'topic';
   return {
     status: 200,
-    headers: [...messageFields(view), ['Cache-Control', 'no-cache']],
-    links: messageLinks(view),
+    headers: [
+      ...messageFields(view, sent),
+      ['Cache-Control', isImmutable ? 'max-age=31536000, immutable' : 'no-cache'],
+    ],
+    links: messageLinks(view, sent),
     content: { type: view.message.contentType, body: view.message.body },
+    ...(isImmutable ? { etag: `"${view.publicId}"` } : {}),
   };
 }
 
-/** Several messages in one answer, each part with its own fields and links. */
-export function deliveredMessages(
-  views: readonly MessageView[],
-  absolute: (path: string) => string,
-  links: (links: readonly Link[]) => string,
-): Answer {
+/** Several messages in one answer, each part with its own fields and links. `base` makes addresses absolute. */
+export function deliveredMessages(views: readonly MessageView[], base: string, links: readonly Link[]): Answer {
+  const absolute = (path: string): string => (path.startsWith('/') ? base + path : path);
   const parts = views.map((view) => {
-    const { kind, name } = view.destination;
+    const sent = sentWith(view.message);
+    const own = messageLinks(view, sent).map((link) => ({ ...link, href: absolute(link.href) }));
+    const type = view.message.contentType;
     const headers: [string, string][] = [
-      ...(view.message.contentType === null ? [] : [['Content-Type', view.message.contentType] as [string, string]]),
-      ['Content-Location', absolute(messagePath(kind, name, view.publicId))],
-      ['Link', links(messageLinks(view).map((link) => ({ ...link, href: absolute(link.href) })))],
-      ...messageFields(view),
+      ...(type === null ? [] : [['Content-Type', type] as [string, string]]),
+      ['Content-Location', absolute(contentLocation(view))],
+      ['Link', formatLinks(own)],
+      ...messageFields(view, sent),
     ];
     return { headers, body: view.message.body };
   });
   const { contentType, body } = renderMultipart(parts);
-  return { status: 200, headers: [NO_STORE], content: { type: contentType, body } };
+  return { status: 200, headers: [NO_STORE], links, content: { type: contentType, body } };
 }

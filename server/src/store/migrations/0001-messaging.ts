@@ -3,6 +3,7 @@
  *
  * `message` is immutable and insert-only; `delivery` is narrow and mutable, so that a lease never rewrites a body. There
  * are no foreign keys on these two: a check of the destination's row per message costs a third of the throughput.
+ * `message.expires` is used by topics, whose messages have no delivery unless they are delayed or held.
  * `rank` is 9 - priority and `ord` the place in the order of arrival, given when a message becomes visible.
  * Delivery states: 0 ready, 1 leased, 2 delayed, 4 held by a transaction, 5 consumed, 6 dead, 7 expired. Each is found by
  * a partial index, so that a claim costs the same at a thousand and at a million waiting.
@@ -25,7 +26,7 @@ export function sqliteMessageTables(schema: '' | 'volatile.'): string[] {
   return [
     `CREATE TABLE ${schema}message (
        id INTEGER PRIMARY KEY, dest INTEGER NOT NULL, pos INTEGER, posted INTEGER NOT NULL,
-       content_type TEXT, headers TEXT NOT NULL, name TEXT, body BLOB NOT NULL) STRICT`,
+       content_type TEXT, headers TEXT NOT NULL, name TEXT, expires INTEGER, body BLOB NOT NULL) STRICT`,
     `CREATE TABLE ${schema}delivery (
        id INTEGER PRIMARY KEY, dest INTEGER NOT NULL, rank INTEGER NOT NULL, ord INTEGER NOT NULL,
        state INTEGER NOT NULL, due INTEGER, expires INTEGER, tries INTEGER NOT NULL, token INTEGER NOT NULL,
@@ -39,7 +40,7 @@ const postgresMessageTables: string[] = [
   'CREATE SEQUENCE arrival AS BIGINT',
   `CREATE TABLE message (
      id BIGINT NOT NULL, dest BIGINT NOT NULL, pos BIGINT, posted BIGINT NOT NULL,
-     content_type TEXT, headers TEXT NOT NULL, name TEXT, body BYTEA NOT NULL, durable BOOLEAN NOT NULL,
+     content_type TEXT, headers TEXT NOT NULL, name TEXT, expires BIGINT, body BYTEA NOT NULL, durable BOOLEAN NOT NULL,
      PRIMARY KEY (id, durable)) PARTITION BY LIST (durable)`,
   'CREATE TABLE message_durable PARTITION OF message FOR VALUES IN (true)',
   'CREATE UNLOGGED TABLE message_volatile PARTITION OF message FOR VALUES IN (false)',
@@ -66,7 +67,7 @@ export const messaging: Migration = {
   statements: ({ engine, dialect }) => [
     `CREATE TABLE destination (
        id BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT ${dialect.byteOrder} NOT NULL, settings TEXT NOT NULL,
-       version BIGINT NOT NULL, created BIGINT NOT NULL, UNIQUE (kind, name))`,
+       dead_letter INT NOT NULL DEFAULT 0, version BIGINT NOT NULL, created BIGINT NOT NULL, UNIQUE (kind, name))`,
     // Messages of a deleted destination, swept away piece by piece by a duty.
     'CREATE TABLE doomed_destination (id BIGINT PRIMARY KEY)',
     // The last position given in each topic. A row of its own, because every post to the topic rewrites it.
@@ -79,6 +80,8 @@ export const messaging: Migration = {
     // The last used link of each chain of create-next links.
     `CREATE TABLE once_chain (chain BIGINT PRIMARY KEY, n BIGINT NOT NULL, expires BIGINT NOT NULL)${engine === 'postgresql' ? ' WITH (fillfactor = 50)' : ''}`,
     'CREATE INDEX once_chain_expires ON once_chain (expires)',
+    // What a used link for a batch stands for: the ids of its messages.
+    'CREATE TABLE once_batch (chain BIGINT NOT NULL, n BIGINT NOT NULL, messages TEXT NOT NULL, PRIMARY KEY (chain, n))',
     // Which node runs a background duty, until when.
     'CREATE TABLE duty (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until BIGINT NOT NULL)',
     ...(engine === 'sqlite' ? sqliteMessageTables('') : postgresMessageTables),

@@ -10,7 +10,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
  * Each queue is looked at once for all its claims, since SKIP LOCKED does not protect a statement from itself. The
  * messages found fill numbered slots (`slot`), first come first served: $7 tells which claim owns a slot, and $8 to
  * $11 hold what each claim asks for. A queue's messages are given up to the first that passes a claim's bytes or the
- * batch's; what lies beyond stays where it is.
+ * batch's; what lies beyond stays where it is. Claims own slots in their order, so that one sort serves all windows.
  */
 export const claims = `
   WITH wanted AS MATERIALIZED (
@@ -25,14 +25,14 @@ export const claims = `
       ORDER BY dest, rank, ord LIMIT wanted.n FOR UPDATE SKIP LOCKED) AS head),
   owned AS (SELECT found.*, ($7::int[])[slot] AS claim FROM found),
   summed AS (
-    SELECT owned.*, row_number() OVER (ORDER BY slot) AS nth_of_all, sum(size) OVER (ORDER BY slot) AS bytes_of_all,
-           row_number() OVER (PARTITION BY claim ORDER BY slot) AS nth,
-           sum(size) OVER (PARTITION BY claim ORDER BY slot) AS bytes
-    FROM owned),
+    SELECT owned.*, row_number() OVER batch AS nth_of_all, sum(size) OVER batch AS bytes_of_all,
+           row_number() OVER mine AS nth, sum(size) OVER mine AS bytes
+    FROM owned
+    WINDOW batch AS (ORDER BY dest, claim, slot), mine AS (PARTITION BY dest, claim ORDER BY slot)),
   decided AS MATERIALIZED (
     SELECT summed.*, bool_and((nth = 1 OR bytes <= ($11::bigint[])[claim])
                               AND (nth_of_all = 1 OR bytes_of_all <= $12::bigint))
-                     OVER (PARTITION BY dest ORDER BY slot) AS given
+                     OVER (PARTITION BY dest ORDER BY claim, slot) AS given
     FROM summed),
   taken AS (
     UPDATE delivery SET state = ($10::smallint[])[claim], due = ($8::bigint[])[claim], tries = delivery.tries + 1,

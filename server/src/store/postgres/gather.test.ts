@@ -36,7 +36,7 @@ function trial(more: Partial<GatherOptions<Call, string>> = {}, budget: Budget =
   });
   const submit = (...names: (string | Call)[]): Promise<PromiseSettledResult<string>[]> =>
     Promise.allSettled(names.map((name) => gatherer.submit(typeof name === 'string' ? { name } : name)));
-  const turn = (): Promise<void> => new Promise(setImmediate);
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const names = (): string => batches.map((batch) => batch.names.join('')).join(' ');
   return { batches, submit, turn, names, gatherer };
 }

@@ -1,6 +1,6 @@
 /** The hot paths on PostgreSQL: gathered statements on connections of their own. */
 import { Problem } from '../../problems.ts';
-import { postAlone } from '../post-alone.ts';
+import { mustPostAlone, postAlone } from '../post-alone.ts';
 import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
 import type { Floors, Start } from './floors.ts';
@@ -123,7 +123,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
   const gatherers: Pick<Gatherer<never, unknown>, 'idle'>[] = [queues, topics, settling, ...claiming];
   return {
     async post(call) {
-      if (call.name !== undefined || call.limits !== undefined) {
+      if (mustPostAlone(call)) {
         traffic++;
         const outcome = await pool.transaction((tx) => postAlone(tx, call));
         floors.forget(call.destination);

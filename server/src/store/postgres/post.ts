@@ -54,8 +54,8 @@ export const topicPosts = `${accepting('SELECT dest FROM topic_position WHERE de
     WHERE topic_position.dest = total.dest AND topic_position.dest = ANY($1)
     RETURNING topic_position.dest, topic_position.last - total.count AS base),
   stored AS (
-    INSERT INTO message (id, dest, pos, posted, content_type, headers, body, durable)
-    SELECT id, dest, base + nth, posted, ${CONTENT}, durable FROM numbered JOIN advanced USING (dest))
+    INSERT INTO message (id, dest, pos, posted, content_type, headers, body, expires, durable)
+    SELECT id, dest, base + nth, posted, ${CONTENT}, expires, durable FROM numbered JOIN advanced USING (dest))
   SELECT posting.n, there.dest IS NOT NULL AS there, accepted.n IS NOT NULL AS stored
   FROM posting LEFT JOIN there ON there.dest = posting.dest LEFT JOIN accepted ON accepted.n = posting.n`;
 

@@ -8,7 +8,9 @@ import { Problem } from '../../problems.ts';
 import { SCHEMA_VERSION } from '../migrate.ts';
 import { storeCases } from '../store.cases.ts';
 import type { NewMessage, News, Store } from '../store.ts';
+import { createLink } from './link.ts';
 import { openPostgres } from './postgres.ts';
+import { vacuumNarrowTables } from './vacuum.ts';
 
 storeCases('PostgreSQL', async () => {
   const database = await freshDatabase();
@@ -244,6 +246,26 @@ describe('a transaction', { timeout: 60_000 }, () => {
       await tx.run('INSERT INTO once_chain (chain, n, expires) VALUES (30, 1, 1)');
     });
     await assert.rejects(job, isUnavailable);
+  });
+});
+
+describe('the vacuum', { timeout: 60_000 }, () => {
+  it('cleans the narrow tables', async () => {
+    const database = await freshDatabase();
+    const store = await openPostgres(database.url);
+    const link = createLink(database.url, { statementTimeout: 0 });
+    await vacuumNarrowTables(link);
+    const count = () =>
+      store.read((tx) =>
+        tx.get<{ count: number }>(
+          `SELECT count(*) FROM pg_stat_user_tables WHERE vacuum_count > 0
+           AND relname IN ('delivery_durable', 'delivery_volatile', 'topic_position', 'once_chain')`,
+        ),
+      );
+    await eventually('the counters', async () => (await count())?.count === 4);
+    await link.close();
+    await store.close();
+    await database.drop();
   });
 });
 

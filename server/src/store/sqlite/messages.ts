@@ -1,6 +1,6 @@
 /** The hot paths on SQLite: synchronous jobs of a group commit, on prepared statements. */
 import type { DatabaseSync } from 'node:sqlite';
-import { postAlone } from '../post-alone.ts';
+import { mustPostAlone, postAlone } from '../post-alone.ts';
 import {
   type Claim,
   type ClaimedMessage,
@@ -42,7 +42,8 @@ interface MessageRow {
 function prepareSchema(db: DatabaseSync, schema: 'main' | 'volatile') {
   return {
     insertMessage: db.prepare(
-      `INSERT INTO ${schema}.message (id, dest, pos, posted, content_type, headers, body) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO ${schema}.message (id, dest, pos, posted, content_type, headers, expires, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     insertDelivery: db.prepare(
       `INSERT INTO ${schema}.delivery (id, dest, rank, ord, state, due, expires, tries, token, size)
@@ -80,9 +81,10 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
   function insert(posting: Posting, message: NewMessage, position: number | null): void {
     const { insertMessage, insertDelivery } = schemaOf(message.id);
     const { destination, posted } = posting;
-    insertMessage.run(message.id, destination, position, posted, message.contentType, message.headers, message.body);
+    const { contentType, headers, delayedUntil, expires, rank, body } = message;
+    const life = position === null ? null : expires;
+    insertMessage.run(message.id, destination, position, posted, contentType, headers, life, body);
     if (position !== null) return;
-    const { delayedUntil, expires, rank, body } = message;
     const state = delayedUntil === null ? 0 : 2;
     insertDelivery.run(message.id, destination, rank, nextArrival(), state, delayedUntil, expires, body.length);
   }
@@ -166,7 +168,7 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
   return {
     post(posting) {
       const options = { bytes: sizeOf(posting), grows: true };
-      if (posting.name !== undefined || posting.limits !== undefined) {
+      if (mustPostAlone(posting)) {
         return group.transaction((tx) => postAlone(tx, posting), options);
       }
       return group.submit(() => post(posting), options);

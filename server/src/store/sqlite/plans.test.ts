@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { temporaryFolder } from '../../../../testing/folders.ts';
-import { promoteDue } from '../../duties/promote.ts';
 import { createPruner } from '../../duties/prune.ts';
 import { sweepDoomed } from '../../duties/sweep.ts';
 import type { Destination } from '../../messaging/destination.ts';
 import { countQueue, holdsMessages } from '../../messaging/queries/destinations.ts';
-import { peekQueue, withReadyMessages } from '../../messaging/queries/messages.ts';
+import { peekQueue, purgeChunk, withReadyMessages } from '../../messaging/queries/messages.ts';
+import { expireDue, lockDeadLetters, lockDue, nextDue } from '../../messaging/queries/redelivery.ts';
 import { postAlone } from '../post-alone.ts';
 import type { Posting, Store, Tx } from '../store.ts';
 import { openSqlite } from './sqlite.ts';
@@ -24,13 +24,17 @@ it('every statement on deliveries goes through an index', async (t) => {
     await holdsMessages(tx, { id: 1, kind: 'queue' } as Destination);
     await peekQueue(tx, 1, { max: 1, maxBytes: 1, now: 1 });
     await withReadyMessages(tx, [1]);
+    await purgeChunk(tx, 1, 10);
+    await lockDue(tx, 1, 10);
+    await lockDeadLetters(tx, 1, 10);
+    await expireDue(tx, 1, 2, 10);
+    await nextDue(tx);
     await tx.run(
       `INSERT INTO destination (id, kind, name, settings, version, created) VALUES (1, 'queue', 'q', '{}', 1, 1)`,
     );
     const limited: Posting = { destination: 1, kind: 'queue', posted: 1, messages: [], limits: { length: 1 } };
     await postAlone(tx, limited);
   });
-  await promoteDue(explaining);
   await createPruner(explaining, 1)();
   await sweepDoomed(explaining);
 

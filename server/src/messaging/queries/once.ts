@@ -1,0 +1,14 @@
+/** SQL of create-next chains; using a link is part of posting (see store/). */
+import type { Tx } from '../../store/store.ts';
+
+/** The number of the last link used of a chain. */
+export async function lastOfChain(tx: Tx, chain: number): Promise<number | undefined> {
+  return (await tx.get<{ n: number }>('SELECT n FROM once_chain WHERE chain = $1', [chain]))?.n;
+}
+
+/** The messages a batch's link made. */
+export async function batchOfLink(tx: Tx, chain: number, n: number): Promise<number[] | undefined> {
+  const text = 'SELECT messages FROM once_batch WHERE chain = $1 AND n = $2';
+  const row = await tx.get<{ messages: string }>(text, [chain, n]);
+  return row && (JSON.parse(row.messages) as number[]);
+}

@@ -1,0 +1,136 @@
+/** SQL of deliveries whose time has come, and of dead letters: the same text on both engines. */
+import { CAN_EXPIRE, isVolatile, type Tx } from '../../store/store.ts';
+import type { StoredField } from '../forwarded-fields.ts';
+import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
+
+export interface DueDelivery {
+  readonly id: number;
+  readonly dest: number;
+  /** 1 leased, 2 delayed. */
+  readonly state: number;
+  readonly tries: number;
+}
+
+export async function lockDue(tx: Tx, now: number, limit: number): Promise<DueDelivery[]> {
+  const due: DueDelivery[] = [];
+  for (const { delivery } of tx.dialect.places) {
+    const text = `SELECT id, dest, state, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
+      ORDER BY due, id LIMIT $2 ${tx.dialect.skipLocked}`;
+    due.push(...(await tx.all<DueDelivery>(text, [now, limit])));
+  }
+  return due;
+}
+
+export async function makeReady(tx: Tx, deliveries: readonly DueDelivery[]): Promise<void> {
+  for (const { delivery, ids } of byPlace(tx, deliveries)) {
+    const text = `UPDATE ${delivery} SET state = 0, due = NULL WHERE id ${tx.dialect.inList('$1')}`;
+    await tx.run(text, [tx.dialect.list(ids)]);
+  }
+}
+
+function byPlace(
+  tx: Tx,
+  deliveries: readonly { id: number }[],
+): { delivery: string; message: string; ids: number[] }[] {
+  const groups = Map.groupBy(deliveries, ({ id }) => tx.dialect.placeOf(id));
+  return [...groups].map(([place, members]) => ({ ...place, ids: members.map(({ id }) => id) }));
+}
+
+/** A topic's message becomes visible: it gets the next position and needs no delivery any more. */
+export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: number }): Promise<void> {
+  const { delivery, message } = tx.dialect.placeOf(id);
+  await tx.run(`DELETE FROM ${delivery} WHERE id = $1`, [id]);
+  const text = 'UPDATE topic_position SET last = last + 1 WHERE dest = $1 RETURNING last';
+  const row = await tx.get<{ last: number }>(text, [topic]);
+  if (row !== undefined) await tx.run(`UPDATE ${message} SET pos = $2 WHERE id = $1`, [id, row.last]);
+}
+
+/** What is leased may still be acknowledged; it expires when its lease is over. */
+export async function expireDue(tx: Tx, now: number, keptUntil: number, limit: number): Promise<number> {
+  let count = 0;
+  for (const { delivery } of tx.dialect.places) {
+    const text = `UPDATE ${delivery} SET state = 7, due = $2 WHERE id IN
+      (SELECT id FROM ${delivery} WHERE expires <= $1 AND ${CAN_EXPIRE} AND state <> 1 ORDER BY expires, id
+       LIMIT $3 ${tx.dialect.skipLocked})`;
+    count += await tx.run(text, [now, keptUntil, limit]);
+  }
+  return count;
+}
+
+export async function nextDue(tx: Tx): Promise<number | undefined> {
+  let next: number | undefined;
+  for (const { delivery } of tx.dialect.places) {
+    const text = `SELECT due FROM ${delivery} WHERE state IN (1, 2) AND due IS NOT NULL ORDER BY due, id LIMIT 1`;
+    const row = await tx.get<{ due: number }>(text);
+    if (row !== undefined && (next === undefined || row.due < next)) next = row.due;
+  }
+  return next;
+}
+
+export interface Burial {
+  /** The copy's id: durable, whatever the message was. */
+  readonly id: number;
+  readonly destination: number;
+  readonly origin: string;
+  readonly reason: string;
+  /** Until when the original is kept as dead. */
+  readonly due: number;
+}
+
+/** The message itself stays, as dead; a copy that says where it came from and why waits in the dead-letter queue. */
+export async function moveToDeadLetter(tx: Tx, { id }: { id: number }, burial: Burial): Promise<void> {
+  const { delivery, message } = tx.dialect.placeOf(id);
+  const row = await tx.get<{ headers: string }>(`SELECT headers FROM ${message} WHERE id = $1`, [id]);
+  const fields: StoredField[] = [
+    ...(JSON.parse(row?.headers ?? '[]') as StoredField[]),
+    [DEAD_LETTER_ORIGIN, burial.origin],
+    [DEAD_LETTER_REASON, burial.reason],
+  ];
+  await copyMessage(tx, id, { ...burial, headers: JSON.stringify(fields) });
+  await tx.run(`UPDATE ${delivery} SET state = 6, due = $2 WHERE id = $1`, [id, burial.due]);
+}
+
+/** A message again, under another id in another queue, at the end of its order. */
+export async function copyMessage(
+  tx: Tx,
+  from: number,
+  { id, destination, headers }: { id: number; destination: number; headers: string },
+): Promise<void> {
+  const source = tx.dialect.placeOf(from);
+  const target = tx.dialect.placeOf(id);
+  const durable = tx.dialect.durableColumn;
+  const column = durable === undefined ? '' : `, ${durable}`;
+  const value = durable === undefined ? '' : `, ${!isVolatile(id)}`;
+  await tx.run(
+    `INSERT INTO ${target.message} (id, dest, posted, content_type, headers, body${column})
+     SELECT $2, $3, posted, content_type, $4, body${value} FROM ${source.message} WHERE id = $1`,
+    [from, id, destination, headers],
+  );
+  await tx.run(
+    `INSERT INTO ${target.delivery} (id, dest, rank, ord, state, due, expires, tries, token, size${column})
+     SELECT $2, $3, rank, ${tx.dialect.nextArrival}, 0, NULL, NULL, 0, 0, size${value}
+     FROM ${source.delivery} WHERE id = $1`,
+    [from, id, destination],
+  );
+}
+
+export interface DeadLetter {
+  readonly id: number;
+  readonly headers: string;
+}
+
+/** Available messages of a dead-letter queue, oldest first, locked. */
+export async function lockDeadLetters(tx: Tx, queue: number, limit: number): Promise<DeadLetter[]> {
+  const letters: DeadLetter[] = [];
+  for (const { delivery, message } of tx.dialect.places) {
+    const heads = await tx.all<{ id: number }>(
+      `SELECT id FROM ${delivery} WHERE dest = $1 AND state = 0 ORDER BY rank, ord LIMIT $2 ${tx.dialect.skipLocked}`,
+      [queue, limit - letters.length],
+    );
+    const ids = heads.map(({ id }) => id);
+    const text = `SELECT id, headers FROM ${message} WHERE id ${tx.dialect.inList('$1')}`;
+    const found = new Map((await tx.all<DeadLetter>(text, [tx.dialect.list(ids)])).map((row) => [row.id, row]));
+    letters.push(...ids.flatMap((id) => found.get(id) ?? []));
+  }
+  return letters;
+}

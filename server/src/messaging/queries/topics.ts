@@ -1,0 +1,102 @@
+/** SQL of reading topics: one function per statement, the same text on both engines. */
+import type { NewMessage, StoredMessage, Tx } from '../../store/store.ts';
+import { type MessageRow, toMessage } from './messages.ts';
+
+export async function lastPosition(tx: Tx, topic: number): Promise<number | undefined> {
+  return (await tx.get<{ last: number }>('SELECT last FROM topic_position WHERE dest = $1', [topic]))?.last;
+}
+
+/** The last positions of several topics. */
+export async function lastPositions(tx: Tx, topics: readonly number[]): Promise<Map<number, number>> {
+  const text = `SELECT dest, last FROM topic_position WHERE dest ${tx.dialect.inList('$1')}`;
+  const rows = await tx.all<{ dest: number; last: number }>(text, [tx.dialect.list(topics)]);
+  return new Map(rows.map(({ dest, last }) => [dest, last]));
+}
+
+const CONTENT = 'id, dest, pos, posted, content_type, headers, name, body';
+const ALIVE = '(expires IS NULL OR expires > $2)';
+
+interface Sized {
+  readonly id: number;
+  readonly pos: number;
+  readonly size: number;
+}
+
+/** Messages behind a position, in order; the first whatever its size, the rest within the bytes. */
+export async function messagesAfter(
+  tx: Tx,
+  topic: number,
+  position: number,
+  { max, maxBytes, now }: { max: number; maxBytes: number; now: number },
+): Promise<StoredMessage[]> {
+  if (max === 1) return oneMessage(tx, topic, now, 'pos > $3', [position], 'ASC');
+  const found: Sized[] = [];
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT id, pos, length(body) AS size FROM ${message}
+      WHERE dest = $1 AND pos IS NOT NULL AND pos > $3 AND ${ALIVE} ORDER BY pos LIMIT $4`;
+    found.push(...(await tx.all<Sized>(text, [topic, now, position, max])));
+  }
+  found.sort((a, b) => a.pos - b.pos);
+  let bytes = 0;
+  const ids: number[] = [];
+  for (const { id, size } of found.slice(0, max)) {
+    bytes += size;
+    if (ids.length > 0 && bytes > maxBytes) break;
+    ids.push(id);
+  }
+  const messages: StoredMessage[] = [];
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT ${CONTENT} FROM ${message} WHERE id ${tx.dialect.inList('$1')}`;
+    messages.push(...(await tx.all<MessageRow>(text, [tx.dialect.list(ids)])).map(toMessage));
+  }
+  return messages.sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+}
+
+export const oldestMessage = (tx: Tx, topic: number, now: number): Promise<StoredMessage[]> =>
+  oneMessage(tx, topic, now, 'true', [], 'ASC');
+
+export const newestMessage = (tx: Tx, topic: number, now: number): Promise<StoredMessage[]> =>
+  oneMessage(tx, topic, now, 'true', [], 'DESC');
+
+async function oneMessage(
+  tx: Tx,
+  topic: number,
+  now: number,
+  condition: string,
+  values: number[],
+  order: 'ASC' | 'DESC',
+): Promise<StoredMessage[]> {
+  const found: StoredMessage[] = [];
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT ${CONTENT} FROM ${message}
+      WHERE dest = $1 AND pos IS NOT NULL AND ${ALIVE} AND ${condition} ORDER BY pos ${order} LIMIT 1`;
+    const row = await tx.get<MessageRow>(text, [topic, now, ...values]);
+    if (row !== undefined) found.push(toMessage(row));
+  }
+  const sign = order === 'ASC' ? 1 : -1;
+  return found.sort((a, b) => sign * ((a.position ?? 0) - (b.position ?? 0))).slice(0, 1);
+}
+
+/** Posts durable messages to a topic inside a transaction; its counter row stays locked until the commit. */
+export async function insertTopicMessages(
+  tx: Tx,
+  topic: number,
+  posted: number,
+  messages: readonly Pick<NewMessage, 'id' | 'contentType' | 'headers' | 'body'>[],
+): Promise<void> {
+  const row = await tx.get<{ last: number }>(
+    'UPDATE topic_position SET last = last + $1 WHERE dest = $2 RETURNING last',
+    [messages.length, topic],
+  );
+  let position = (row?.last ?? 0) - messages.length;
+  const { durableColumn } = tx.dialect;
+  const [column, value] = durableColumn === undefined ? ['', ''] : [`, ${durableColumn}`, ', true'];
+  for (const { id, contentType, headers, body } of messages) {
+    position++;
+    await tx.run(
+      `INSERT INTO ${tx.dialect.placeOf(id).message} (id, dest, pos, posted, content_type, headers, body${column})
+       VALUES ($1, $2, $3, $4, $5, $6, $7${value})`,
+      [id, topic, position, posted, contentType, headers, body],
+    );
+  }
+}

@@ -1,0 +1,49 @@
+/** HTTP of clearing a queue: purge, and redrive of dead letters. */
+import type { Answer } from '../../http/answer.ts';
+import type { Operation, Route } from '../../http/operation.ts';
+import { readQuery } from '../../http/parameters.ts';
+import { integer } from '../../kinds.ts';
+import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
+import type { Messaging } from '../messaging.ts';
+import { destinationPath } from '../views/links.ts';
+import { AREA, nameOf } from './common.ts';
+
+const redriveQuery = {
+  max: { kind: integer(1, Number.MAX_SAFE_INTEGER), help: 'at most this many messages (default all)' },
+} as const;
+
+export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
+  const tell = (queue: string, element: string, fields: Record<string, number>): Answer => ({
+    status: 200,
+    document: { name: element, fields, links: [{ rel: 'about', href: destinationPath('queue', queue) }] },
+  });
+
+  const purge: Operation = {
+    summary: 'Drop every message that waits in the queue',
+    answers: { 200: 'How many were dropped' },
+    problems: ['unknown-destination'],
+    async handle(request) {
+      const queue = await destinations.get('queue', nameOf(request));
+      return tell(queue.name, 'purge', { purged: await clearing.purge(queue) });
+    },
+  };
+
+  const redrive: Operation = {
+    summary: 'Send dead letters back to the queues they came from',
+    query: redriveQuery,
+    answers: { 200: 'How many were sent back' },
+    problems: ['unknown-destination', 'conflict'],
+    async handle(request) {
+      const { max = Number.MAX_SAFE_INTEGER } = readQuery(request.query, redriveQuery);
+      const queue = await destinations.get('queue', nameOf(request));
+      if (!queue.isDeadLetter) throw new Problem('conflict', `${queue.name} is not a dead-letter queue`);
+      return tell(queue.name, 'redrive', { redriven: await clearing.redrive(queue, max) });
+    },
+  };
+
+  return [
+    { resource: paths.purge, title: 'Purging a queue', area: AREA, operations: { POST: purge } },
+    { resource: paths.redrive, title: 'Redriving a dead-letter queue', area: AREA, operations: { POST: redrive } },
+  ];
+}

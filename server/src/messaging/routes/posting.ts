@@ -1,0 +1,170 @@
+/** HTTP of posting by links: single messages, batches, and both once-only. */
+import { type Answer, location } from '../../http/answer.ts';
+import type { Link } from '../../http/links.ts';
+import type { Operation, Route } from '../../http/operation.ts';
+import { readQuery } from '../../http/parameters.ts';
+import type { Request } from '../../http/request.ts';
+import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
+import { postingQuery } from '../message.ts';
+import type { Messaging } from '../messaging.ts';
+import type { DestinationKind } from '../settings.ts';
+import type { OnceScope } from '../usecases/once.ts';
+import { messagePath } from '../views/links.ts';
+import { BATCH_TYPES, draftsOf } from './batch.ts';
+import { AREA, type MessagingRouteOptions, nameOf } from './common.ts';
+import { draftOf } from './draft.ts';
+
+const postingProblems = ['bad-query', 'too-large', 'destination-full', 'storage-full'] as const;
+
+export function postingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
+  return (['queue', 'topic'] as const).flatMap((kind) => routesOf(kind, messaging, options));
+}
+
+function routesOf(kind: DestinationKind, messaging: Messaging, options: MessagingRouteOptions): Route[] {
+  const { posting, once } = messaging;
+  const pathOf = (name: string, id: number): string => messagePath(kind, name, messaging.publicId({ id, name: null }));
+
+  /** A uri-list is read by clients as it is, so its addresses are absolute. */
+  const uriList = ({ base }: Request, name: string, ids: readonly number[]): NonNullable<Answer['content']> => ({
+    type: 'text/uri-list',
+    body: Buffer.from(ids.map((id) => `${base}${pathOf(name, id)}\r\n`).join('')),
+  });
+
+  const createNext = ({ name, batch }: OnceScope, token: string): Link => ({
+    rel: 'create-next',
+    href: paths[batch ? 'createNextBatch' : 'createNext'][kind].href({ name, token }),
+    method: 'POST',
+  });
+
+  const postMessage: Operation = {
+    summary: `Post a message to the ${kind}`,
+    query: postingQuery,
+    accepts: ['*'],
+    produces: [],
+    answers: { 201: 'Stored; Location names the message' },
+    problems: postingProblems,
+    async handle(request) {
+      const name = nameOf(request);
+      const wishes = readQuery(request.query, postingQuery);
+      const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+      return { status: 201, headers: [location(pathOf(name, id))] };
+    },
+  };
+
+  const postBatch: Operation = {
+    summary: `Post several messages to the ${kind}, all or none`,
+    query: postingQuery,
+    accepts: BATCH_TYPES,
+    produces: ['text/uri-list'],
+    answers: { 201: 'Stored; the addresses of the messages in order' },
+    problems: [...postingProblems, 'unsupported-media-type', 'bad-body', 'invalid'],
+    async handle(request) {
+      const name = nameOf(request);
+      const wishes = readQuery(request.query, postingQuery);
+      const ids = await posting.post({ kind, name, drafts: draftsOf(request, options.maxBatch), wishes });
+      return { status: 201, content: uriList(request, name, ids) };
+    },
+  };
+
+  function issue(batch: boolean): Operation {
+    return {
+      summary: `Obtain a one-off link for posting ${batch ? 'a batch' : 'a message'} at most once`,
+      produces: [],
+      answers: { 200: 'The Link field has a create-next link' },
+      problems: ['bad-request'],
+      async handle(request) {
+        if (request.body.length > 0) {
+          throw new Problem(
+            'bad-request',
+            'post here with an empty body to obtain a create-next link (in the Link field), then post the message to that',
+          );
+        }
+        const name = nameOf(request);
+        await posting.check(kind, name);
+        const scope = { kind, name, batch };
+        return { status: 200, links: [createNext(scope, once.issue(scope))] };
+      },
+    };
+  }
+
+  function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
+    const scopeOf = (request: Request): OnceScope => ({ kind, name: nameOf(request), batch });
+    const tokenOf = ({ parameters: { token = '' } }: Request): string => token;
+    const forged = (): Problem => new Problem('not-found', 'this is no create-next link of this service');
+    return {
+      POST: {
+        summary: `Post ${batch ? 'a batch' : 'a message'} that is stored at most once`,
+        query: postingQuery,
+        accepts: batch ? BATCH_TYPES : ['*'],
+        produces: batch ? ['text/uri-list'] : [],
+        answers: { 200: 'Stored; the Link field has the next create-next link' },
+        problems: ['not-found', 'link-used', 'link-over', 'destination-full', 'too-large', 'storage-full'],
+        async handle(request) {
+          const scope = scopeOf(request);
+          const wishes = readQuery(request.query, postingQuery);
+          const drafts = () => (batch ? draftsOf(request, options.maxBatch) : [draftOf(request)]);
+          const outcome = await once.use(scope, tokenOf(request), drafts, wishes);
+          if (outcome === undefined) throw forged();
+          const links = [createNext(scope, outcome.next)];
+          if (outcome.state === 'used') {
+            throw new Problem('link-used', 'a message was posted to this link before', {
+              headers: { Allow: 'GET, HEAD, OPTIONS' },
+              links,
+            });
+          }
+          if (outcome.state === 'over') throw new Problem('link-over', 'this link was not used in its time', { links });
+          const { ids } = outcome;
+          if (batch) return { status: 200, links, content: uriList(request, scope.name, ids) };
+          return { status: 200, links, headers: [['Content-Location', pathOf(scope.name, ids[0] ?? 0)]] };
+        },
+      },
+      GET: {
+        summary: 'What became of the link',
+        produces: batch ? ['text/uri-list'] : [],
+        answers: batch
+          ? { 200: 'Used; the addresses of its messages', 204: 'Not used yet' }
+          : { 303: 'Used; Location names its message', 204: 'Not used yet' },
+        problems: ['not-found', 'link-over'],
+        async handle(request) {
+          const scope = scopeOf(request);
+          const found = await once.look(scope, tokenOf(request));
+          if (found === undefined) throw forged();
+          const self = createNext(scope, tokenOf(request));
+          if (found.state === 'unused') return { status: 204, links: [self] };
+          if (found.state === 'over') {
+            const links = [createNext(scope, once.issue(scope))];
+            throw new Problem('link-over', 'this link was not used in its time', { links });
+          }
+          if (batch) return { status: 200, content: uriList(request, scope.name, found.ids) };
+          return { status: 303, headers: [location(pathOf(scope.name, found.ids[0] ?? 0))] };
+        },
+      },
+    };
+  }
+
+  const of = `of a ${kind}`;
+  return [
+    { resource: paths.messages[kind], title: `The messages ${of}`, area: AREA, operations: { POST: postMessage } },
+    { resource: paths.batches[kind], title: `The batches ${of}`, area: AREA, operations: { POST: postBatch } },
+    {
+      resource: paths.postOnce[kind],
+      title: `Once-only posting ${of}`,
+      area: AREA,
+      operations: { POST: issue(false) },
+    },
+    { resource: paths.createNext[kind], title: `A create-next link ${of}`, area: AREA, operations: oneOff(false) },
+    {
+      resource: paths.batchOnce[kind],
+      title: `Once-only batches ${of}`,
+      area: AREA,
+      operations: { POST: issue(true) },
+    },
+    {
+      resource: paths.createNextBatch[kind],
+      title: `A create-next link for a batch ${of}`,
+      area: AREA,
+      operations: oneOff(true),
+    },
+  ];
+}

@@ -1,0 +1,105 @@
+/** HTTP of reading a topic: first, last, next, and next as a stream of events. */
+import type { Answer } from '../../http/answer.ts';
+import { NO_STORE } from '../../http/answer.ts';
+import type { Link } from '../../http/links.ts';
+import { chooseMediaType } from '../../http/negotiation.ts';
+import type { Operation, Route } from '../../http/operation.ts';
+import { readQuery } from '../../http/parameters.ts';
+import type { Request } from '../../http/request.ts';
+import { integer } from '../../kinds.ts';
+import { paths } from '../../paths.ts';
+import type { StoredMessage } from '../../store/store.ts';
+import type { Destination } from '../destination.ts';
+import type { Messaging } from '../messaging.ts';
+import { destinationLinks } from '../views/links.ts';
+import { AREA, answerWith, type MessagingRouteOptions, nameOf, viewOf } from './common.ts';
+import { EVENT_STREAM, streamFrom } from './event-stream.ts';
+import { readWait, waitHeaders } from './waiting.ts';
+
+export function readingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
+  const { destinations, reading } = messaging;
+  const query = {
+    max: { kind: integer(1, options.maxBatch), help: 'up to this many messages, as multipart/mixed' },
+  } as const;
+
+  const topicOf = (request: Request): Promise<Destination> => destinations.get('topic', nameOf(request));
+  const nextLink = (topic: Destination, position: string): Link => ({
+    rel: 'next',
+    href: paths.next.href({ name: topic.name, position }),
+  });
+
+  function end(summary: string, find: (topic: Destination) => Promise<StoredMessage | undefined>): Operation {
+    return {
+      summary,
+      produces: ['*'],
+      answers: { 200: 'The message, with its own content', 204: 'The topic holds no message' },
+      problems: ['unknown-destination'],
+      async handle(request) {
+        const topic = await topicOf(request);
+        // Taken before the look, so that following `next` from a 204 misses nothing posted meanwhile.
+        const links = destinationLinks(topic, { position: await reading.position(topic) });
+        const message = await find(topic);
+        const views = message === undefined ? [] : [viewOf(messaging, topic, message, { state: 'available' })];
+        return answerWith(request, views, { several: false, links });
+      },
+    };
+  }
+
+  const next: Operation = {
+    summary: 'The message behind a position; waits for it when asked to. text/event-stream gives all that follow',
+    query,
+    headers: { ...waitHeaders, 'Last-Event-ID': 'the position to resume a stream at' },
+    produces: ['*', 'multipart/mixed', EVENT_STREAM],
+    answers: { 200: 'The message, with its own content', 204: 'No message now' },
+    problems: ['unknown-destination', 'not-found', 'bad-header', 'bad-query', 'busy'],
+    async handle(request) {
+      const { max } = readQuery(request.query, query);
+      const wait = readWait(request, options.maxWait);
+      const topic = await topicOf(request);
+      const position = request.parameters.position as string;
+      if (wantsEvents(request)) return stream(request, topic, position);
+      const { messages, gap } = await reading.after(topic, position, { max: max ?? 1, wait }, request);
+      const views = messages.map((message) => viewOf(messaging, topic, message, { state: 'available' }));
+      const last = messages.at(-1);
+      // Nothing yet: the same link again. Several: the link behind the last of them.
+      const links = [nextLink(topic, last === undefined ? position : reading.positionOf(last))];
+      const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
+      return answerWith(request, views, { several: max !== undefined, links, extra });
+    },
+  };
+
+  async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
+    const lastEvent = request.headers['last-event-id'];
+    const from = typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : position;
+    // A position that is none of this topic is refused before the stream begins.
+    await reading.after(topic, from, { max: 1, wait: 0 }, request);
+    return {
+      status: 200,
+      headers: [NO_STORE],
+      links: [nextLink(topic, from)],
+      stream: { type: EVENT_STREAM, run: (sink) => streamFrom(messaging, topic, from, request, sink) },
+    };
+  }
+
+  return [
+    {
+      resource: paths.first,
+      title: 'The first message of a topic',
+      area: AREA,
+      operations: { GET: end('The oldest message that is still there', reading.oldest) },
+    },
+    {
+      resource: paths.last,
+      title: 'The last message of a topic',
+      area: AREA,
+      operations: { GET: end('The newest message', reading.newest) },
+    },
+    { resource: paths.next, title: 'The next message of a topic', area: AREA, operations: { GET: next } },
+  ];
+}
+
+/** Message content ignores Accept, with this one exception: events must be asked for by name. */
+function wantsEvents({ headers: { accept } }: Request): boolean {
+  if (accept === undefined || !accept.toLowerCase().includes(EVENT_STREAM)) return false;
+  return chooseMediaType(accept, [EVENT_STREAM, 'application/octet-stream']) === EVENT_STREAM;
+}

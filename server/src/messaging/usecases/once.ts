@@ -1,0 +1,103 @@
+/**
+ * Use cases of once-only posting (A12): issue a link, use it, look at it.
+ *
+ *   unused --POST--> used      200, and the next link of the same chain
+ *   used   --POST--> used      405, and a link of a fresh chain
+ *   unused --7 days--> over    410, and a link of a fresh chain
+ *
+ * Whoever finds a link used gets a fresh chain, never the next of the old one: that one belongs to the winner, and a second
+ * holder would take the winner's post for his own.
+ */
+import type { Store } from '../../store/store.ts';
+import type { PostingWishes } from '../message.ts';
+import type { OnceToken, OnceTokens } from '../once-token.ts';
+import { batchOfLink, lastOfChain } from '../queries/once.ts';
+import type { DestinationKind } from '../settings.ts';
+import type { Draft, Posting } from './posting.ts';
+
+/** What a link is for. */
+export interface OnceScope {
+  readonly kind: DestinationKind;
+  readonly name: string;
+  readonly batch: boolean;
+}
+
+export type OnceOutcome =
+  | { readonly state: 'posted'; readonly ids: readonly number[]; readonly next: string }
+  | { readonly state: 'used'; readonly next: string }
+  | { readonly state: 'over'; readonly next: string };
+
+export type OnceLook =
+  | { readonly state: 'unused' }
+  | { readonly state: 'over' }
+  | { readonly state: 'used'; readonly ids: readonly number[] };
+
+export interface Once {
+  issue(scope: OnceScope): string;
+  /** Undefined when the token is none of ours. The drafts are made only for a link that may still be used. */
+  use(
+    scope: OnceScope,
+    token: string,
+    drafts: () => readonly Draft[],
+    wishes: PostingWishes,
+  ): Promise<OnceOutcome | undefined>;
+  look(scope: OnceScope, token: string): Promise<OnceLook | undefined>;
+}
+
+/** A chain is remembered a little longer than its last link can be used. */
+const MARGIN = 86_400_000;
+
+export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
+  const signed = ({ kind, name, batch }: OnceScope): string => `${kind}/${name}/${batch ? 'batch' : 'message'}`;
+
+  function write(scope: OnceScope, chain: number, n: number): string {
+    const token = { chain, n, messageId: store.nextId() * 2, expires: Math.floor(store.now() + lifetime) };
+    return tokens.write(token, signed(scope));
+  }
+
+  const issue = (scope: OnceScope): string => write(scope, store.nextId(), 1);
+
+  async function wasUsed({ chain, n }: OnceToken): Promise<boolean> {
+    return ((await store.read((tx) => lastOfChain(tx, chain))) ?? 0) >= n;
+  }
+
+  return {
+    issue,
+    async use(scope, text, drafts, wishes) {
+      const token = tokens.read(text, signed(scope));
+      if (token === undefined) return undefined;
+      const { chain, n, messageId, expires } = token;
+      if (expires <= store.now()) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
+      const remembered = Math.floor(store.now() + lifetime + MARGIN);
+      const use = { chain, n, expires: remembered, ...(scope.batch ? { batch: true as const } : {}) };
+      const { kind, name } = scope;
+      // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
+      const parcel = await readOr(drafts, () => wasUsed(token));
+      if (parcel === undefined) return { state: 'used', next: issue(scope) };
+      const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, once: { use, messageId } });
+      if (ids === undefined) return { state: 'used', next: issue(scope) };
+      return { state: 'posted', ids, next: write(scope, chain, n + 1) };
+    },
+    async look(scope, text) {
+      const token = tokens.read(text, signed(scope));
+      if (token === undefined) return undefined;
+      if (!(await wasUsed(token))) return { state: token.expires <= store.now() ? 'over' : 'unused' };
+      const { chain, n, messageId } = token;
+      if (!scope.batch) return { state: 'used', ids: [messageId] };
+      return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };
+    },
+  };
+}
+
+/** The drafts; undefined when they cannot be made and the link turns out to be used anyway. */
+async function readOr(
+  drafts: () => readonly Draft[],
+  used: () => Promise<boolean>,
+): Promise<readonly Draft[] | undefined> {
+  try {
+    return drafts();
+  } catch (error) {
+    if (await used()) return undefined;
+    throw error;
+  }
+}

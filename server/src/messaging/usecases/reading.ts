@@ -1,0 +1,65 @@
+/**
+ * Use cases of reading a topic: its ends, and what comes behind a position. Reading changes nothing, so readers that ask
+ * for the same thing at the same time share one look at the store.
+ */
+
+import type { Sealer } from '../../ids.ts';
+import { Problem } from '../../problems.ts';
+import type { Store, StoredMessage } from '../../store/store.ts';
+import type { Destination } from '../destination.ts';
+import { lastPosition, messagesAfter, newestMessage, oldestMessage } from '../queries/topics.ts';
+import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './waiting.ts';
+
+export interface Reading {
+  /** The position behind the newest message, as clients see it. */
+  position(topic: Destination): Promise<string>;
+  positionOf(message: StoredMessage): string;
+  oldest(topic: Destination): Promise<StoredMessage | undefined>;
+  newest(topic: Destination): Promise<StoredMessage | undefined>;
+  /** What comes behind a position. `gap`: messages that stood between are not retained any more. */
+  after(
+    topic: Destination,
+    position: string,
+    wanted: Wanted,
+    client: Client,
+  ): Promise<{ messages: readonly StoredMessage[]; gap: boolean }>;
+}
+
+export function createReading(store: Store, waiting: Waiting, sealer: Sealer): Reading {
+  const under = new Map<string, Promise<readonly StoredMessage[]>>();
+
+  /** Joins a look at the same place that has not begun to run yet or is under way. */
+  function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
+    const key = `${topic.id} ${position} ${max}`;
+    const present = under.get(key);
+    if (present !== undefined) return present;
+    const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
+    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(() => under.delete(key));
+    under.set(key, fresh);
+    return fresh;
+  }
+
+  async function open(topic: Destination, word: string): Promise<number> {
+    const position = sealer.open(word);
+    const last = position === undefined ? undefined : await store.read((tx) => lastPosition(tx, topic.id));
+    if (position === undefined || last === undefined || position > last) {
+      throw new Problem('not-found', `this is no position in the topic ${topic.name}; follow its next or first link`);
+    }
+    return position;
+  }
+
+  return {
+    async position(topic) {
+      return sealer.seal((await store.read((tx) => lastPosition(tx, topic.id))) ?? 0);
+    },
+    positionOf: ({ position }) => sealer.seal(position ?? 0),
+    oldest: async (topic) => (await store.read((tx) => oldestMessage(tx, topic.id, store.now())))[0],
+    newest: async (topic) => (await store.read((tx) => newestMessage(tx, topic.id, store.now())))[0],
+    async after(topic, word, { max, wait }, client) {
+      const position = await open(topic, word);
+      const messages = await waiting.waitFor(topic, { wait, taking: false }, client, () => look(topic, position, max));
+      const first = messages[0]?.position;
+      return { messages, gap: first != null && first > position + 1 };
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * What happens to deliveries whose time has come, as one bounded step that a duty repeats:
+ *
+ *   delayed, delay over                          -> available (a topic's message gets its position)
+ *   leased, lease over, deliveries left          -> available, at its old place
+ *   leased, lease over, no deliveries left       -> dead, and a copy in the dead-letter queue
+ *   available or delayed, life over              -> expired
+ *
+ * Every node runs it; rows that another node is moving are passed over.
+ */
+import type { Store, Tx } from '../../store/store.ts';
+import type { Destination } from '../destination.ts';
+import { destinationsById, findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
+import {
+  type DueDelivery,
+  expireDue,
+  giveTopicPosition,
+  lockDue,
+  makeReady,
+  moveToDeadLetter,
+  nextDue,
+} from '../queries/redelivery.ts';
+
+export interface Step {
+  /** Whether there may be more due now. */
+  readonly more: boolean;
+  /** When the next delivery becomes due, as far as is known. */
+  readonly next: number | undefined;
+}
+
+const CHUNK = 200;
+/** Dead and expired messages are kept as long as consumed ones of a queue with default settings. */
+const KEPT_EXPIRED = 3_600_000;
+
+export function createRedelivery(store: Store): { step(): Promise<Step> } {
+  async function bury(tx: Tx, queue: Destination, dead: readonly DueDelivery[], now: number): Promise<Destination> {
+    const name = queue.effective['dead-letter'] as string;
+    const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: now } as const;
+    await insertDestination(tx, fresh);
+    const target = (await findDestination(tx, 'queue', name)) as Destination;
+    await markDeadLetter(tx, target.id);
+    const due = now + queue.effective.retention * 1000;
+    for (const delivery of dead) {
+      await moveToDeadLetter(tx, delivery, {
+        id: store.nextId() * 2,
+        destination: target.id,
+        origin: queue.name,
+        reason: `not acknowledged in ${delivery.tries} deliveries`,
+        due,
+      });
+    }
+    return target;
+  }
+
+  return {
+    async step() {
+      const now = store.now();
+      const { arrived, changed, more, next } = await store.transaction(async (tx) => {
+        const arrived = new Map<number, number>();
+        const changed: number[] = [];
+        const arrive = (id: number, count: number): void => void arrived.set(id, (arrived.get(id) ?? 0) + count);
+        const due = await lockDue(tx, now, CHUNK);
+        const destinations = await destinationsById(tx, [...new Set(due.map(({ dest }) => dest))]);
+        for (const [id, deliveries] of Map.groupBy(due, ({ dest }) => dest)) {
+          const destination = destinations.get(id);
+          // Those of a deleted destination are swept away by their own duty; until then they are out of the way.
+          const { dead = [], alive = [] } = Object.groupBy(deliveries, (each) =>
+            destination !== undefined && isSpent(destination, each) ? 'dead' : 'alive',
+          );
+          if (destination?.kind === 'topic') for (const each of alive) await giveTopicPosition(tx, id, each);
+          else await makeReady(tx, alive);
+          if (alive.length > 0) arrive(id, alive.length);
+          if (destination !== undefined && dead.length > 0) {
+            const target = await bury(tx, destination, dead, now);
+            arrive(target.id, dead.length);
+            if (!target.isDeadLetter) changed.push(target.id);
+          }
+        }
+        const expired = await expireDue(tx, now, now + KEPT_EXPIRED, CHUNK);
+        return { arrived, changed, more: due.length >= CHUNK || expired >= CHUNK, next: await nextDue(tx) };
+      });
+      if (arrived.size > 0 || changed.length > 0) store.announce({ arrived, changed });
+      return { more, next };
+    },
+  };
+}
+
+function isSpent({ effective }: Destination, { state, tries }: DueDelivery): boolean {
+  const most = effective['max-deliveries'];
+  return state === 1 && most !== undefined && tries >= most;
+}

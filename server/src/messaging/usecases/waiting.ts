@@ -1,0 +1,55 @@
+/** Waiting for a message: look, and while there is nothing sleep until something arrives. */
+import type { Destination } from '../destination.ts';
+import type { Waiters } from './waiters.ts';
+
+/** The client at the other end, as far as it matters: nothing is taken for one that has hung up. */
+export interface Client {
+  readonly gone: boolean;
+  onGone(callback: () => void): void;
+}
+
+/** What a client asks for: so many messages, waiting so many seconds when there are none. */
+export interface Wanted {
+  readonly max: number;
+  readonly wait: number;
+}
+
+/** The most content one answer carries. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+export interface Waiting {
+  /** Gives what `look` finds, at the latest after so many seconds. `taking`: looking takes the message. */
+  waitFor<T>(
+    destination: Destination,
+    { wait, taking }: { wait: number; taking: boolean },
+    client: Client,
+    look: () => Promise<readonly T[]>,
+  ): Promise<readonly T[]>;
+}
+
+export function createWaiting(waiters: Waiters): Waiting {
+  return {
+    async waitFor({ id }, { wait, taking }, client, look) {
+      const first = await look();
+      if (first.length > 0 || wait <= 0) return first;
+      const deadline = performance.now() + wait * 1000;
+      // Entered before the next look: what arrives in between wakes it.
+      const waiter = waiters.enter(id, taking);
+      client.onGone(waiter.leave);
+      try {
+        for (;;) {
+          if (client.gone) {
+            // The wake-up that may have come belongs to the next in line.
+            if (taking) waiters.wake(id, 1);
+            return [];
+          }
+          const found = await look();
+          if (found.length > 0) return found;
+          if (!(await waiter.sleep(deadline))) return [];
+        }
+      } finally {
+        waiter.leave();
+      }
+    },
+  };
+}

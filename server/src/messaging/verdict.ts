@@ -1,0 +1,34 @@
+/** What a receiver may say of a delivery (A15), read from a form, JSON or XML. */
+import { boolean, type Kind, secondsUpTo } from '../kinds.ts';
+import { Problem } from '../problems.ts';
+import type { Verdict } from './usecases/receiving.ts';
+
+const LONGEST_LEASE = 7 * 86_400;
+const extension = secondsUpTo(LONGEST_LEASE, { above: 0 });
+const delay = secondsUpTo(365 * 86_400);
+
+export function readVerdict(fields: Readonly<Record<string, unknown>>): Verdict {
+  const acknowledge = read('acknowledge', boolean);
+  const by = read('extend', extension);
+  const later = read('delay', delay);
+  if ((acknowledge === undefined) === (by === undefined)) {
+    throw new Problem(
+      'bad-body',
+      'send either acknowledge=true, acknowledge=false (with an optional delay) or extend=SECONDS',
+    );
+  }
+  if (later !== undefined && acknowledge !== false) {
+    throw new Problem('bad-body', 'delay goes with acknowledge=false only');
+  }
+  if (by !== undefined) return { kind: 'extend', by };
+  return acknowledge ? { kind: 'acknowledge' } : { kind: 'return', delay: later ?? 0 };
+
+  function read<T>(name: string, kind: Kind<T>): T | undefined {
+    const given = fields[name];
+    if (given === undefined) return undefined;
+    const value = ['string', 'number', 'boolean'].includes(typeof given) ? kind.read(String(given)) : undefined;
+    if (value !== undefined) return value;
+    const detail = `must be ${kind.expected}`;
+    throw new Problem('bad-body', `${name} ${detail}`, { errors: [{ pointer: `/${name}`, detail }] });
+  }
+}
