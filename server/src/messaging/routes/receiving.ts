@@ -33,7 +33,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     const { max } = readQuery(request.query, query);
     const wait = readWait(request, options.maxWait);
     const queue = await destinations.get('queue', nameOf(request));
-    return { queue, wanted: { max: max ?? 1, wait }, several: max !== undefined, links: destinationLinks(queue) };
+    return { queue, wanted: { max: max ?? 1, wait }, several: max !== undefined, links: () => destinationLinks(queue) };
   }
 
   const receivingOperations: Record<'GET' | 'POST', Operation> = {
