@@ -40,7 +40,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
         const links = destinationLinks(topic, { position: await reading.position(topic) });
         const message = await find(topic);
         const views = message === undefined ? [] : [viewOf(messaging, topic, message, { state: 'available' })];
-        return answerWith(request, views, { several: false, links });
+        return answerWith(request, views, { several: false, links: () => links });
       },
     };
   }
@@ -64,7 +64,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
-      return answerWith(request, views, { several: max !== undefined, links, extra });
+      return answerWith(request, views, { several: max !== undefined, links: () => links, extra });
     },
   };
 

@@ -37,7 +37,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       queue,
       wanted: { max: max ?? 1, wait, ...transactionOf(request) },
       several: max !== undefined,
-      links: destinationLinks(queue),
+      links: () => destinationLinks(queue),
     };
   }
 
