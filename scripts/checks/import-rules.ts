@@ -9,7 +9,7 @@ export type Role = { name: string; files: string[]; may: string[]; mayTypes?: st
 /** What only some may import, whatever their role says. */
 export type Restriction = { target: string[]; onlyFrom: string[]; reason: string };
 
-const AREAS = '{messaging,forwarding,transactions,reservations,consumers}';
+const AREAS = '{messaging,operator,forwarding,transactions,reservations,consumers}';
 const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log}.ts';
 /** Pure readers that rules may use: they know nothing of a request. */
 const PURE = ['server/src/{problems,kinds}.ts', 'server/src/http/links.ts', 'server/src/store/store.ts', 'node:crypto'];
@@ -60,6 +60,7 @@ export const ROLES: Role[] = [
     name: 'usecases',
     files: [
       'server/src/messaging/messaging.ts',
+      'server/src/operator/operator.ts',
       'server/src/forwarding/forwarding.ts',
       'server/src/transactions/transactions.ts',
       'server/src/reservations/reservations.ts',

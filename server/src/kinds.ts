@@ -48,3 +48,12 @@ export const boolean: Kind<boolean> = {
 };
 
 export const anyText: Kind<string> = { read: (text) => text, expected: 'text', schema: { type: 'string' } };
+
+/** One of a few words. */
+export function oneOf<W extends string>(...words: W[]): Kind<W> {
+  return {
+    read: (text) => words.find((word) => word === text),
+    expected: `one of ${words.join(', ')}`,
+    schema: { type: 'string', enum: words },
+  };
+}

@@ -29,6 +29,10 @@ export const paths = {
   purge: resource('/queues/{name}/purge'),
   redrive: resource('/queues/{name}/redrive'),
 
+  operatorNotices: resource('/operator-notices'),
+  operatorNotice: resource('/operator-notices/{notice}'),
+  acknowledgeNotice: resource('/operator-notices/{notice}/acknowledge'),
+
   first: resource('/topics/{name}/first'),
   last: resource('/topics/{name}/last'),
   next: resource('/topics/{name}/next/{position}'),

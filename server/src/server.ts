@@ -10,6 +10,9 @@ import { createRouter } from './http/router.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
 import { messagingRoutes } from './messaging/routes.ts';
+import { createOperator } from './operator/operator.ts';
+import { operatorRoutes } from './operator/routes.ts';
+import { paths } from './paths.ts';
 import { serviceRoutes } from './service/routes.ts';
 import { openStore } from './store/open.ts';
 
@@ -36,11 +39,17 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     rememberIds: options['remember-ids'] * 1000,
     onceLifetime: options['once-lifetime'] * 1000,
   });
+  const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
+    paths.operatorNotice.href({ notice }),
+  );
   const duties = createDuties(store, messaging, {
     rememberIds: options['remember-ids'] * 1000,
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
-  const areas = [...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] })];
+  const areas = [
+    ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...operatorRoutes(operator),
+  ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
   const bodies = createBodyReader({ body: options['max-body'], buffered: options['max-buffered'] });
   let listener: Listener | undefined;

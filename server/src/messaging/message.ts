@@ -51,9 +51,11 @@ export function placement(wishes: PostingWishes, settings: EffectiveSettings, no
   };
 }
 
-/** What is kept with a dead letter. The names cannot be fields of a request, so no client can send them. */
+/** What Waypost notes with a message, a dead letter for example. The names cannot be fields of a request, so no client can send them. */
 export const DEAD_LETTER_ORIGIN = ':origin';
 export const DEAD_LETTER_REASON = ':reason';
+/** The path of what an event of Waypost itself is about. */
+export const ABOUT = ':about';
 
 /** Of a client-chosen id: the key by which it is remembered. */
 export const hashOfId = (id: string): Buffer => createHash('sha256').update(id).digest().subarray(0, 16);

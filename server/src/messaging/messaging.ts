@@ -17,6 +17,7 @@ import {
 import { lastPositions } from './queries/topics.ts';
 import { type Clearing, createClearing } from './usecases/clearing.ts';
 import { createDestinations, type Destinations } from './usecases/destinations.ts';
+import { createEvents, type Events } from './usecases/events.ts';
 import { createOnce, type Once } from './usecases/once.ts';
 import { createPosting, type Posting } from './usecases/posting.ts';
 import { createReading, type Reading } from './usecases/reading.ts';
@@ -41,8 +42,10 @@ export interface Messaging {
   readonly receiving: Receiving;
   readonly reading: Reading;
   readonly clearing: Clearing;
+  readonly events: Events;
   readonly redelivery: { step(): Promise<Step> };
   readonly waiters: Waiters;
+  readonly sealer: Sealer;
   readonly now: () => number;
   /** The id clients know a message by. */
   publicId(message: Pick<StoredMessage, 'id' | 'name'>): string;
@@ -100,10 +103,12 @@ export function createMessaging(store: Store, options: MessagingOptions): Messag
   return {
     destinations,
     waiters,
+    sealer,
     posting,
     once: createOnce(store, posting, createOnceTokens(store.secret), options.onceLifetime),
     receiving: createReceiving(store, waiting, schedule),
     reading: createReading(store, waiting, sealer),
+    events: createEvents(store, destinations),
     clearing: createClearing(store, options.rememberIds),
     redelivery: createRedelivery(store),
     now: store.now,

@@ -25,6 +25,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
     { rel: 'self', href: paths.root.href({}) },
     { rel: 'queues', href: paths.destinations.queue.href({}) },
     { rel: 'topics', href: paths.destinations.topic.href({}) },
+    { rel: 'operator-notices', href: paths.operatorNotices.href({}) },
     { rel: 'service-desc', href: paths.serviceDescription.href({}), type: 'application/vnd.oai.openapi+json' },
     { rel: 'service-doc', href: paths.serviceDocumentation.href({}), type: 'text/html' },
     { rel: 'status', href: paths.status.href({}) },

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Problem } from '../problems.ts';
 import type { Dialect } from './dialect.ts';
 import { messaging } from './migrations/0001-messaging.ts';
+import { operator } from './migrations/0002-operator.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -16,7 +17,7 @@ export interface Migration {
 }
 
 /** In the order of their versions; a landed one never changes. */
-export const migrations: readonly Migration[] = [messaging];
+export const migrations: readonly Migration[] = [messaging, operator];
 
 export const SCHEMA_VERSION = migrations.length;
 

@@ -1,5 +1,5 @@
 /** SQL of reading topics: one function per statement, the same text on both engines. */
-import type { StoredMessage, Tx } from '../../store/store.ts';
+import type { NewMessage, StoredMessage, Tx } from '../../store/store.ts';
 import { type MessageRow, toMessage } from './messages.ts';
 
 export async function lastPosition(tx: Tx, topic: number): Promise<number | undefined> {
@@ -75,4 +75,28 @@ async function oneMessage(
   }
   const sign = order === 'ASC' ? 1 : -1;
   return found.sort((a, b) => sign * ((a.position ?? 0) - (b.position ?? 0))).slice(0, 1);
+}
+
+/** Posts durable messages to a topic inside a transaction; its counter row stays locked until the commit. */
+export async function insertTopicMessages(
+  tx: Tx,
+  topic: number,
+  posted: number,
+  messages: readonly Pick<NewMessage, 'id' | 'contentType' | 'headers' | 'body'>[],
+): Promise<void> {
+  const row = await tx.get<{ last: number }>(
+    'UPDATE topic_position SET last = last + $1 WHERE dest = $2 RETURNING last',
+    [messages.length, topic],
+  );
+  let position = (row?.last ?? 0) - messages.length;
+  const { durableColumn } = tx.dialect;
+  const [column, value] = durableColumn === undefined ? ['', ''] : [`, ${durableColumn}`, ', true'];
+  for (const { id, contentType, headers, body } of messages) {
+    position++;
+    await tx.run(
+      `INSERT INTO ${tx.dialect.placeOf(id).message} (id, dest, pos, posted, content_type, headers, body${column})
+       VALUES ($1, $2, $3, $4, $5, $6, $7${value})`,
+      [id, topic, position, posted, contentType, headers, body],
+    );
+  }
 }

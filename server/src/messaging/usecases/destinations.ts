@@ -17,6 +17,7 @@ import {
   updateSettings,
 } from '../queries/destinations.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
+import { refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
@@ -137,6 +138,7 @@ export function createDestinations(store: Store): Destinations {
       return { destination, created: outcome.created };
     },
     async remove({ kind, name }, force, check) {
+      refuseClients(kind, name);
       const removed = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
         if (present === undefined) throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);

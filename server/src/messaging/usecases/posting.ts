@@ -8,6 +8,7 @@ import { hashOfContent, hashOfId, type PostingWishes, placement } from '../messa
 import { checkName } from '../names.ts';
 import { findMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
+import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
 
 /** The content of a message as it came in. */
@@ -77,6 +78,7 @@ export function createPosting(
   /** Stores a parcel; a destination that was deleted meanwhile is looked up, or made, once more. */
   async function storeParcel(parcel: Parcel): Promise<{ outcome: PostOutcome; ids: number[] }> {
     const { kind, name, messageName, once } = parcel;
+    refuseClients(kind, name);
     const ids = newIds(parcel);
     for (let attempt = 1; ; attempt++) {
       const destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
@@ -115,6 +117,7 @@ export function createPosting(
 
   return {
     async check(kind, name) {
+      refuseClients(kind, name);
       if (!options.autoCreate) await destinations.get(kind, name);
     },
     async post(parcel) {

@@ -1,9 +1,9 @@
 /** What an acknowledgement link tells of its delivery. */
 import type { Document } from '../../http/document.ts';
+import { timeOf } from '../../http/times.ts';
 import { paths } from '../../paths.ts';
 import { messagePath } from './links.ts';
 import type { MessageView } from './messages.ts';
-import { timeOf } from './times.ts';
 
 export function acknowledgementDocument(
   { destination: { name }, publicId, delivery = '', state }: MessageView,

@@ -1,11 +1,11 @@
 /** Destinations as documents: state in, fields and links out. */
 import type { Document } from '../../http/document.ts';
 import type { Link } from '../../http/links.ts';
+import { timeOf } from '../../http/times.ts';
 import { paths } from '../../paths.ts';
 import { COUNT_LIMIT, type Counts, type Destination } from '../destination.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationLinks, destinationPath, type LinkContext } from './links.ts';
-import { timeOf } from './times.ts';
 
 /** Templates for clients that choose message ids themselves. */
 export function destinationTemplates({ kind, name }: Destination): { rel: string; href: string }[] {

@@ -2,13 +2,13 @@
 import { type Answer, NO_STORE } from '../../http/answer.ts';
 import { formatLinks, type Link } from '../../http/links.ts';
 import { renderMultipart } from '../../http/multipart.ts';
+import { timeOf } from '../../http/times.ts';
 import { paths } from '../../paths.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { linksToKeep, type StoredField } from '../forwarded-fields.ts';
-import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, type MessageState } from '../message.ts';
+import { ABOUT, DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, type MessageState } from '../message.ts';
 import { destinationPath, messagePath, replyLinks } from './links.ts';
-import { timeOf } from './times.ts';
 
 export interface MessageView {
   readonly message: StoredMessage;
@@ -30,6 +30,7 @@ interface Sent {
   readonly links: readonly Link[];
   readonly origin?: string | undefined;
   readonly reason?: string | undefined;
+  readonly about?: string | undefined;
 }
 
 const NOTHING_SENT: Sent = { fields: [], links: [] };
@@ -43,6 +44,7 @@ function sentWith({ headers }: StoredMessage): Sent {
     links: linksToKeep(fieldNamed('Link')),
     origin: fieldNamed(DEAD_LETTER_ORIGIN),
     reason: fieldNamed(DEAD_LETTER_REASON),
+    about: fieldNamed(ABOUT),
   };
 }
 
@@ -67,6 +69,7 @@ function messageLinks({ destination, publicId, delivery, position }: MessageView
     { rel: 'self', href: messagePath(kind, name, publicId) },
     { rel: 'generator', href: destinationPath(kind, sent.origin ?? name) },
   ];
+  if (sent.about !== undefined) links.push({ rel: 'about', href: sent.about });
   if (delivery !== undefined) {
     const href = paths.acknowledgement.href({ name, 'message-id': publicId, token: delivery });
     links.push({ rel: 'acknowledgement', href, method: 'POST' });
