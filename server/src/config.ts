@@ -190,7 +190,8 @@ function readFlags(args: readonly string[]): Record<string, string | undefined> 
     const unknown = /--?[\w-]+/.exec((error as Error).message)?.[0]?.replace(/^-+/, '');
     const near = unknown === undefined || unknown in table ? undefined : nearest(unknown);
     const hint = near === undefined ? '' : ` Did you mean --${near}?`;
-    const what = unknown !== undefined && !(unknown in table) ? `unknown flag --${unknown}.` : (error as Error).message;
+    const told = (error as Error).message.split('. ')[0]?.replace(/\.?$/, '.') ?? '';
+    const what = unknown !== undefined && !(unknown in table) ? `unknown flag --${unknown}.` : told;
     throw new ConfigError(`${what}${hint} See --help.`);
   }
 }
