@@ -43,6 +43,8 @@ export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: num
   const text = 'UPDATE topic_position SET last = last + 1 WHERE dest = $1 RETURNING last';
   const row = await tx.get<{ last: number }>(text, [topic]);
   if (row !== undefined) await tx.run(`UPDATE ${message} SET pos = $2 WHERE id = $1`, [id, row.last]);
+  // The topic was deleted meanwhile; without a delivery the sweep would not find the message.
+  else await tx.run(`DELETE FROM ${message} WHERE id = $1`, [id]);
 }
 
 /** What is leased may still be acknowledged; it expires when its lease is over. */
