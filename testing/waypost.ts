@@ -117,7 +117,7 @@ function flags({ args = [], data, database, env = {} }: WaypostOptions): string[
 }
 
 /** Neither the developer's own settings nor the test runner's may reach the service. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('WAYPOST_') && name !== 'NODE_TEST_CONTEXT',
   );

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks, type Link } from './links.ts';
+import { chooseMediaType } from './negotiation.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** What the writer knows of the exchange, even when the request could not be read. */
@@ -37,21 +38,26 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
   }
 
   if (answer.stream !== undefined) return writeStream(exchange, headers, answer.stream);
+  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
-  if (answer.document !== undefined) {
+  if (answer.document !== undefined || answer.negotiated) {
     headers.push('Vary', 'Accept');
-    const found = represent(answer.document, message.headers.accept, absolute);
-    if (found === undefined) {
-      writeProblem(exchange, notAcceptable(offersOf(answer.document)));
+    const offers = answer.document === undefined ? [content?.type ?? ''] : offersOf(answer.document);
+    // What was done cannot be undone by a 406: the answer to a write then comes in the first type there is.
+    const type = chooseMediaType(message.headers.accept, offers) ?? (isSafe ? undefined : offers[0]);
+    if (type === undefined) {
+      writeProblem(exchange, notAcceptable(offers));
       return;
     }
-    content = found;
-    etag = found.etag;
+    if (answer.document !== undefined) {
+      const found = represent(answer.document, type, absolute);
+      content = found;
+      etag = found.etag;
+    }
   }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
-  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
   send(message, response, unchanged ? 304 : answer.status, headers, content?.body);
 }
@@ -96,9 +102,41 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const { message, response } = exchange;
   const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
+  if (message.complete) {
+    send(message, response, problem.status, headers, rendered.body);
+    return;
+  }
   // A body that was not read to its end would be taken for the next request.
-  if (!message.complete) headers.push('Connection', 'close');
-  send(message, response, problem.status, headers, rendered.body);
+  headers.push('Connection', 'close');
+  sendEarly(message, response, problem.status, headers, rendered.body);
+}
+
+/** How long a client may go on sending after its request was refused. */
+const LINGER_MILLISECONDS = 5000;
+
+/**
+ * Answers before the request is complete. Closing at once, with bytes of the client's still coming in, would reset the
+ * connection, and the client would lose the answer: what it still sends is thrown away until it has ended or hung up.
+ */
+function sendEarly(
+  message: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: string[],
+  body: Buffer,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, [...headers, 'Content-Length', String(body.length)]);
+  if (message.method === 'HEAD') response.flushHeaders();
+  else response.write(body);
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MILLISECONDS).unref();
+  message.once('end', finish);
+  message.once('close', finish);
+  message.resume();
 }
 
 function send(
@@ -112,5 +150,25 @@ function send(
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
-  response.end(hasContent && message.method !== 'HEAD' ? body : undefined);
+  const content = hasContent && message.method !== 'HEAD' ? body : undefined;
+  if (message.complete || message.headers.expect !== undefined) response.end(content);
+  else endAfterRequest(message, response, content);
+}
+
+/** How long a client that is refused may go on sending before it is cut off. */
+export const LINGER_MILLISECONDS = 2000;
+
+/**
+ * Answers a request that is still being sent. Closing the connection at once would make the system throw away an answer
+ * that the client has not read yet, so the rest of the request is read and forgotten for a while.
+ */
+function endAfterRequest(message: IncomingMessage, response: ServerResponse, content: Buffer | undefined): void {
+  if (content === undefined) response.flushHeaders();
+  else response.write(content);
+  const end = (): void => {
+    clearTimeout(cut);
+    response.end();
+  };
+  const cut = setTimeout(end, LINGER_MILLISECONDS);
+  message.once('end', end).once('close', end).resume();
 }

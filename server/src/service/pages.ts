@@ -15,8 +15,11 @@ function page(title: string, body: string): string {
 <title>${escapeHtml(title)}</title><style>${STYLE}</style><body>${body}</body></html>\n`;
 }
 
-export function problemPage(code: string, status: number, title: string, help: string): string {
-  const back = `<p><a href="${paths.serviceDocumentation.href({})}">Waypost documentation</a></p>`;
+/** The pages may stand under a base with a path of its own, so their links are absolute. */
+const absolute = (base: string, path: string): string => escapeHtml(base + path);
+
+export function problemPage(code: string, status: number, title: string, help: string, base: string): string {
+  const back = `<p><a href="${absolute(base, paths.serviceDocumentation.href({}))}">Waypost documentation</a></p>`;
   return page(
     title,
     `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(help)}</p><p>Status ${status}, <code>${code}</code></p>${back}`,
@@ -31,14 +34,14 @@ export function documentationPage(routes: readonly Route[], version: string, bas
   );
   const kinds = Object.entries(problems).map(
     ([code, [status, title, help]]) =>
-      `<tr><td>${status}</td><td><a href="${paths.problem.href({ code })}">${escapeHtml(title)}</a></td><td>${escapeHtml(help)}</td></tr>`,
+      `<tr><td>${status}</td><td><a href="${absolute(base, paths.problem.href({ code }))}">${escapeHtml(title)}</a></td><td>${escapeHtml(help)}</td></tr>`,
   );
   return page(
     'Waypost',
     `<h1>Waypost ${escapeHtml(version)}</h1>
 <p>Clients know one address, <a href="${escapeHtml(base)}/">${escapeHtml(base)}/</a>, and follow links. The addresses below are
 shown for orientation; do not build them. A machine-readable description is
-<a href="${paths.serviceDescription.href({})}">here</a>.</p>
+<a href="${absolute(base, paths.serviceDescription.href({}))}">here</a>.</p>
 ${sections.join('')}
 <h2>Problems</h2><table><tr><th>Status</th><th>Problem</th><th>What to do</th></tr>${kinds.join('')}</table>`,
   );

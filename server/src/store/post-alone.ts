@@ -17,14 +17,15 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
   if ((await tx.get(`SELECT id FROM destination WHERE id = $1 ${lock}`, [destination])) === undefined) {
     return 'no-destination';
   }
+  if (limits !== undefined) {
+    // Counted before anything is written, so that a refusal leaves no trace; a repeat is a repeat, room or not.
+    const before = await postedBefore(tx, posting);
+    if (before !== undefined) return before;
+    if (await isFull(tx, posting, limits)) return 'full';
+  }
   if (name !== undefined) {
     const outcome = await takeName(tx, posting, name);
     if (outcome !== 'stored') return outcome;
-  }
-  if (limits !== undefined && (await isFull(tx, posting, limits))) {
-    // The id must not be remembered: the repeat that comes when there is room would be taken for known, and be lost.
-    if (name !== undefined) await giveNameBack(tx, posting, name);
-    return 'full';
   }
   if (once !== undefined) {
     const used = await tx.get(
@@ -43,28 +44,34 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
   return 'stored';
 }
 
+/** What is known of the id or the link already. */
+async function postedBefore(tx: Tx, { destination, name, once }: Posting): Promise<PostOutcome | undefined> {
+  const known = name && (await findContent(tx, destination, name));
+  if (known !== undefined) return outcomeOfRepeat(known, name);
+  const used = once && (await tx.get<{ n: number }>('SELECT n FROM once_chain WHERE chain = $1', [once.chain]));
+  return used !== undefined && once !== undefined && used.n >= once.n ? 'once-used' : undefined;
+}
+
+async function findContent(tx: Tx, destination: number, { hash }: MessageName): Promise<Buffer | undefined> {
+  const text = 'SELECT content FROM message_name WHERE dest = $1 AND hash = $2';
+  return (await tx.get<{ content: Buffer }>(text, [destination, hash]))?.content;
+}
+
+const outcomeOfRepeat = (known: Buffer, name: MessageName | undefined): PostOutcome =>
+  name !== undefined && known.equals(name.content) ? 'name-known' : 'name-taken';
+
 /** A new id is entered; a known one is compared. Two statements: one would not see a row committed meanwhile. */
 async function takeName(tx: Tx, posting: Posting, name: MessageName): Promise<PostOutcome> {
   const message = posting.messages[0] as NewMessage;
-  for (;;) {
-    const entered = await tx.get(
-      `INSERT INTO message_name (dest, hash, message, content) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (dest, hash) DO NOTHING RETURNING message`,
-      [posting.destination, name.hash, message.id, name.content],
-    );
-    if (entered !== undefined) return 'stored';
-    const known = await tx.get<{ content: Buffer }>('SELECT content FROM message_name WHERE dest = $1 AND hash = $2', [
-      posting.destination,
-      name.hash,
-    ]);
-    // Neither new nor there: the id was forgotten between the two statements, so it is free.
-    if (known !== undefined) return known.content.equals(name.content) ? 'name-known' : 'name-taken';
-  }
-}
-
-async function giveNameBack(tx: Tx, { destination, messages }: Posting, { hash }: MessageName): Promise<void> {
-  const text = 'DELETE FROM message_name WHERE dest = $1 AND hash = $2 AND message = $3';
-  await tx.run(text, [destination, hash, messages[0]?.id ?? 0]);
+  const entered = await tx.get(
+    `INSERT INTO message_name (dest, hash, message, content) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (dest, hash) DO NOTHING RETURNING message`,
+    [posting.destination, name.hash, message.id, name.content],
+  );
+  if (entered !== undefined) return 'stored';
+  const known = await findContent(tx, posting.destination, name);
+  // Forgotten between the two statements: the id is free.
+  return known === undefined ? takeName(tx, posting, name) : outcomeOfRepeat(known, name);
 }
 
 /** Counts what waits, stopping one past the limit. Consumed and dead messages do not count. */

@@ -28,9 +28,12 @@ export interface Delivery {
 export interface FoundMessage {
   readonly message: StoredMessage;
   readonly delivery: Delivery | undefined;
+  /** When the life of a topic's message ends. */
+  readonly expires: number | null;
 }
 
 interface FoundRow extends MessageRow {
+  readonly life: number | null;
   readonly state: number | null;
   readonly due: number | null;
   readonly expires: number | null;
@@ -38,13 +41,14 @@ interface FoundRow extends MessageRow {
   readonly token: number | null;
 }
 
-const FOUND =
-  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries, d.token';
+const FOUND = `m.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, m.expires AS life,
+  d.state, d.due, d.expires, d.tries, d.token`;
 
 function toFound(row: FoundRow): FoundMessage {
   const { state, due, expires, tries, token } = row;
   return {
     message: toMessage(row),
+    expires: row.life,
     delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0 },
   };
 }
@@ -162,4 +166,14 @@ export async function withReadyMessages(tx: Tx, destinations: readonly number[])
     for (const { id } of rows) found.add(id);
   }
   return [...found];
+}
+
+export async function messagesById(tx: Tx, ids: readonly number[]): Promise<Map<number, StoredMessage>> {
+  const found = new Map<number, StoredMessage>();
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT id, dest, pos, posted, content_type, headers, name, body FROM ${message}
+      WHERE id ${tx.dialect.inList('$1')}`;
+    for (const row of await tx.all<MessageRow>(text, [tx.dialect.list(ids)])) found.set(row.id, toMessage(row));
+  }
+  return found;
 }

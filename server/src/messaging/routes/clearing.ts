@@ -24,7 +24,7 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     answers: { 200: 'How many were dropped' },
     problems: ['unknown-destination'],
     async handle(request) {
-      const queue = await destinations.get('queue', nameOf(request));
+      const queue = await destinations.look('queue', nameOf(request));
       return tell(queue.name, 'purge', { purged: await clearing.purge(queue) });
     },
   };
@@ -36,7 +36,7 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     problems: ['unknown-destination', 'conflict'],
     async handle(request) {
       const { max = Number.MAX_SAFE_INTEGER } = readQuery(request.query, redriveQuery);
-      const queue = await destinations.get('queue', nameOf(request));
+      const queue = await destinations.look('queue', nameOf(request));
       if (!queue.isDeadLetter) throw new Problem('conflict', `${queue.name} is not a dead-letter queue`);
       return tell(queue.name, 'redrive', { redriven: await clearing.redrive(queue, max) });
     },

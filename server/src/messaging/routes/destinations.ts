@@ -14,7 +14,7 @@ import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
-import { AREA, nameOf } from './common.ts';
+import { AREA, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 const forceQuery = {
@@ -46,7 +46,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         async handle(request) {
           const page = readPage(request);
           const slice = sliceOf(page, await destinations.list(kind, page));
-          const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, (item) => item.name)];
+          const links = pageLinks(request, slice, (item) => item.name);
           return { status: 200, document: destinationList(kind, slice.items, links), templates: [templateOf(kind)] };
         },
       },
@@ -81,7 +81,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         answers: { 200: `The ${kind}` },
         problems: ['unknown-destination'],
         async handle(request) {
-          return { status: 200, ...(await describe(await destinations.get(kind, nameOf(request)))) };
+          return { status: 200, ...(await describe(await destinations.look(kind, nameOf(request)))) };
         },
       },
       PUT: {
@@ -114,7 +114,13 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         async handle(request) {
           const name = nameOf(request);
           const wishes = readQuery(request.query, postingQuery);
-          const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+          const [id = 0] = await posting.post({
+            kind,
+            name,
+            drafts: [draftOf(request)],
+            wishes,
+            ...transactionOf(request),
+          });
           return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
         },
       },
@@ -125,7 +131,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         problems: ['unknown-destination', 'destination-not-empty'],
         async handle(request) {
           const { force = false } = readQuery(request.query, forceQuery);
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           await destinations.remove(destination, force, (present) =>
             checkIfMatch(request, `${present.id}.${present.version}`),
           );

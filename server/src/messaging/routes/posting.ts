@@ -12,7 +12,7 @@ import type { DestinationKind } from '../settings.ts';
 import type { OnceScope } from '../usecases/once.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
-import { AREA, type MessagingRouteOptions, nameOf } from './common.ts';
+import { AREA, type MessagingRouteOptions, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 const postingProblems = ['bad-query', 'too-large', 'destination-full', 'storage-full'] as const;
@@ -47,7 +47,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     async handle(request) {
       const name = nameOf(request);
       const wishes = readQuery(request.query, postingQuery);
-      const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+      const [id = 0] = await posting.post({
+        kind,
+        name,
+        drafts: [draftOf(request)],
+        wishes,
+        ...transactionOf(request),
+      });
       return { status: 201, headers: [location(pathOf(name, id))] };
     },
   };
@@ -62,7 +68,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     async handle(request) {
       const name = nameOf(request);
       const wishes = readQuery(request.query, postingQuery);
-      const ids = await posting.post({ kind, name, drafts: draftsOf(request, options.maxBatch), wishes });
+      const ids = await posting.post({
+        kind,
+        name,
+        drafts: draftsOf(request, options.maxBatch),
+        wishes,
+        ...transactionOf(request),
+      });
       return { status: 201, content: uriList(request, name, ids) };
     },
   };
@@ -104,7 +116,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           const scope = scopeOf(request);
           const wishes = readQuery(request.query, postingQuery);
           const drafts = () => (batch ? draftsOf(request, options.maxBatch) : [draftOf(request)]);
-          const outcome = await once.use(scope, tokenOf(request), drafts, wishes);
+          const outcome = await once.use(scope, tokenOf(request), drafts, { wishes, ...transactionOf(request) });
           if (outcome === undefined) throw forged();
           const links = [createNext(scope, outcome.next)];
           if (outcome.state === 'used') {

@@ -12,7 +12,7 @@ import type { Messaging } from '../messaging.ts';
 import { readVerdict } from '../verdict.ts';
 import { acknowledgementDocument } from '../views/acknowledgement.ts';
 import { destinationLinks } from '../views/links.ts';
-import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, viewOf } from './common.ts';
+import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
 import { readWait, waitHeaders } from './waiting.ts';
 
 export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
@@ -33,7 +33,12 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     const { max } = readQuery(request.query, query);
     const wait = readWait(request, options.maxWait);
     const queue = await destinations.get('queue', nameOf(request));
-    return { queue, wanted: { max: max ?? 1, wait }, several: max !== undefined, links: destinationLinks(queue) };
+    return {
+      queue,
+      wanted: { max: max ?? 1, wait, ...transactionOf(request) },
+      several: max !== undefined,
+      links: destinationLinks(queue),
+    };
   }
 
   const receivingOperations: Record<'GET' | 'POST', Operation> = {

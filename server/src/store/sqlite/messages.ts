@@ -167,7 +167,8 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
 
   return {
     post(posting) {
-      const options = { bytes: sizeOf(posting), grows: true };
+      const grows = posting.messages.some(({ id }) => !isVolatile(id));
+      const options = { bytes: sizeOf(posting), grows };
       if (mustPostAlone(posting)) {
         return group.transaction((tx) => postAlone(tx, posting), options);
       }

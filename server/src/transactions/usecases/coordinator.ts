@@ -36,6 +36,8 @@ import type { Participants } from './participants.ts';
 export interface Coordinator {
   /** Does everything that is due for a transaction that this node owns. Never rejects. */
   drive(id: number): Promise<void>;
+  /** Whether something is being driven. */
+  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
 }
@@ -220,6 +222,9 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       const started = run(id);
       driving.set(id, started);
       return started;
+    },
+    get isBusy() {
+      return driving.size > 0;
     },
     async settled() {
       await Promise.all(driving.values());
