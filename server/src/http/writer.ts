@@ -22,6 +22,12 @@ export interface Exchange {
 /** Fields whose value is a URI reference and may hold a path of ours. */
 const URI_FIELDS = new Set(['Location', 'Content-Location']);
 
+/**
+ * Bodies up to this size go out together with the head. As text of one byte per character they are joined with it in one
+ * piece; a buffer would be handed to the system beside the head, which takes twice as long.
+ */
+const ONE_PIECE = 16 * 1024;
+
 /** Resolves when a stream is over; anything else is written at once. */
 export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
   const { base, message, response } = exchange;
@@ -102,41 +108,9 @@ export function writeProblem(exchange: Exchange, problem: Problem): void {
   const { message, response } = exchange;
   const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
-  if (message.complete) {
-    send(message, response, problem.status, headers, rendered.body);
-    return;
-  }
   // A body that was not read to its end would be taken for the next request.
-  headers.push('Connection', 'close');
-  sendEarly(message, response, problem.status, headers, rendered.body);
-}
-
-/** How long a client may go on sending after its request was refused. */
-const LINGER_MILLISECONDS = 5000;
-
-/**
- * Answers before the request is complete. Closing at once, with bytes of the client's still coming in, would reset the
- * connection, and the client would lose the answer: what it still sends is thrown away until it has ended or hung up.
- */
-function sendEarly(
-  message: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  headers: string[],
-  body: Buffer,
-): void {
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, [...headers, 'Content-Length', String(body.length)]);
-  if (message.method === 'HEAD') response.flushHeaders();
-  else response.write(body);
-  const finish = (): void => {
-    clearTimeout(timer);
-    response.end();
-  };
-  const timer = setTimeout(finish, LINGER_MILLISECONDS).unref();
-  message.once('end', finish);
-  message.once('close', finish);
-  message.resume();
+  if (!message.complete) headers.push('Connection', 'close');
+  send(message, response, problem.status, headers, rendered.body);
 }
 
 function send(
@@ -151,8 +125,9 @@ function send(
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (message.complete || message.headers.expect !== undefined) response.end(content);
-  else endAfterRequest(message, response, content);
+  if (!message.complete && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  else if (content === undefined || content.length > ONE_PIECE) response.end(content);
+  else response.end(content.toString('latin1'), 'latin1');
 }
 
 /** How long a client that is refused may go on sending before it is cut off. */

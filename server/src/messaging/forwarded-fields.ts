@@ -1,6 +1,6 @@
 /**
  * Which header fields of a posting request become part of the message and are handed on to its receivers (A10).
- * Everything passes, except what this one table names. docs/messaging.md shows the same table.
+ * Everything passes, except what this one table names. docs/headers.md shows the same table.
  */
 import { LinkError, type ParsedLink, parseLinks } from '../http/links.ts';
 import { Problem } from '../problems.ts';

@@ -8,6 +8,7 @@ import { paths } from '../paths.ts';
 import { Problem, type ProblemCode, problems } from '../problems.ts';
 import { describeService } from './openapi.ts';
 import { documentationPage, problemPage } from './pages.ts';
+import { problemTypeShape, rootShape, statusShape } from './shapes.ts';
 
 export interface ServiceInfo {
   readonly version: string;
@@ -44,6 +45,8 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
       operations: {
         GET: {
           summary: 'The one address to know: links to everything else',
+          output: rootShape,
+          gives: { 200: ['Link-Template'] },
           answers: { 200: 'The links' },
           handle: () => ({ status: 200, document: root, templates }),
         },
@@ -56,6 +59,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
       operations: {
         GET: {
           summary: 'Version, uptime, engine, and whether the store answers',
+          output: statusShape,
           answers: { 200: 'The store answers' },
           problems: ['store-unavailable'],
           async handle() {
@@ -82,6 +86,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
         GET: {
           summary: 'What a problem means and what to do about it',
           produces: ['application/json', 'application/xml', 'text/html'],
+          output: problemTypeShape,
           answers: { 200: 'The explanation' },
           problems: ['not-found'],
           handle({ base, parameters: { code = '' } }) {

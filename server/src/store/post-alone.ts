@@ -2,7 +2,15 @@
  * Posting in a transaction of its own, one SQL text for both engines: for what cannot be decided by one statement over
  * many postings. Everything else takes the hot path.
  */
-import { isVolatile, type MessageName, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
+import {
+  IS_ASIDE,
+  isVolatile,
+  type MessageName,
+  type NewMessage,
+  type Posting,
+  type PostOutcome,
+  type Tx,
+} from './store.ts';
 
 /** A client-chosen id, a limit, a batch under a once-only link, a topic's message that gets its position later. */
 export function mustPostAlone({ name, limits, once, kind, messages }: Posting): boolean {
@@ -82,7 +90,7 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
     const counted =
       posting.kind === 'queue'
         ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0
-           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND state IN (1, 2, 4)`
+           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`
         : `SELECT length(body) AS size FROM ${place.message} WHERE dest = $1 AND pos IS NOT NULL`;
     const row = await tx.get<{ length: number; bytes: number | null }>(
       `SELECT count(*) AS length, CAST(sum(size) AS BIGINT) AS bytes FROM (${counted} LIMIT $2) AS waiting`,

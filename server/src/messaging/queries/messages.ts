@@ -1,5 +1,5 @@
 /** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
-import type { StoredMessage, Tx } from '../../store/store.ts';
+import { IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
 
 export interface MessageRow {
   readonly id: number;
@@ -131,7 +131,7 @@ export async function removeMessages(tx: Tx, ids: readonly number[]): Promise<{ 
 export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[]> {
   const ids: number[] = [];
   for (const { delivery } of tx.dialect.places) {
-    for (const states of ['state = 0', 'state IN (1, 2, 4) AND state <> 4']) {
+    for (const states of ['state = 0', `${IS_ASIDE} AND state <> 4`]) {
       const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2 ${tx.dialect.forUpdate}`;
       ids.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
     }

@@ -54,9 +54,9 @@ export function viewOf(
 export function answerWith(
   { base }: Request,
   views: readonly MessageView[],
-  { several, links, extra = [] }: { several: boolean; links: readonly Link[]; extra?: readonly Link[] },
+  { several, links, extra = [] }: { several: boolean; links: () => readonly Link[]; extra?: readonly Link[] },
 ): Answer {
   const [first] = views;
-  if (first === undefined) return noContent({ links, headers: [NO_STORE] });
-  return several ? deliveredMessages(views, base, [...links, ...extra]) : deliveredMessage(first, extra);
+  if (first === undefined) return noContent({ links: links(), headers: [NO_STORE] });
+  return several ? deliveredMessages(views, base, [...links(), ...extra]) : deliveredMessage(first, extra);
 }

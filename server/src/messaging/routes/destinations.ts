@@ -16,6 +16,7 @@ import { destinationDocument, destinationList, destinationTemplates, templateOf 
 import { destinationPath, messagePath } from '../views/links.ts';
 import { AREA, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
+import { destinationListShape, destinationShape, newDestinationShape, settingsShape } from './shapes.ts';
 
 const forceQuery = {
   force: { kind: boolean, help: 'true: also when it still holds messages, which are dropped' },
@@ -42,6 +43,8 @@ export function destinationRoutes(messaging: Messaging): Route[] {
       GET: {
         summary: `List the ${kind}s by name`,
         query: pagingQuery,
+        output: destinationListShape(kind),
+        gives: { 200: ['Link-Template'] },
         answers: { 200: `The ${kind}s, a page at a time` },
         async handle(request) {
           const page = readPage(request);
@@ -53,6 +56,9 @@ export function destinationRoutes(messaging: Messaging): Route[] {
       POST: {
         summary: `Create a ${kind}`,
         accepts: acceptedTypes(input),
+        input: newDestinationShape(kind),
+        output: destinationShape(kind),
+        gives: { 201: ['Location', 'ETag', 'Link-Template'] },
         answers: { 201: 'Created; Location names it' },
         problems: ['bad-name', 'destination-exists', 'invalid'],
         async handle(request) {
@@ -78,6 +84,8 @@ export function destinationRoutes(messaging: Messaging): Route[] {
     return {
       GET: {
         summary: `Look at a ${kind}: its settings, counts and links`,
+        output: destinationShape(kind),
+        gives: { 200: ['ETag', 'Link-Template'] },
         answers: { 200: `The ${kind}` },
         problems: ['unknown-destination'],
         async handle(request) {
@@ -88,6 +96,9 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         summary: `Create a ${kind} or replace its settings; a setting left out has its default`,
         accepts: acceptedTypes(input),
         headers: { 'If-Match': 'the ETag the settings must still have' },
+        input: settingsShape(kind),
+        output: destinationShape(kind),
+        gives: { 200: ['ETag', 'Link-Template'], 201: ['Location', 'ETag', 'Link-Template'] },
         answers: { 200: 'Settings replaced', 201: 'Created' },
         problems: ['bad-name', 'invalid', 'precondition-failed'],
         async handle(request) {
@@ -109,6 +120,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         summary: `Post a message to the ${kind}`,
         query: postingQuery,
         accepts: ['*'],
+        gives: { 204: ['Location'] },
         answers: { 204: 'Stored; Location names the message' },
         problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
         async handle(request) {

@@ -10,6 +10,7 @@ import { destinationPath, messagePath } from '../views/links.ts';
 import { messageResource } from '../views/messages.ts';
 import { AREA, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
+import { MESSAGE_FIELDS } from './shapes.ts';
 
 export function messageRoutes(messaging: Messaging): Route[] {
   const { destinations, posting } = messaging;
@@ -18,6 +19,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
     return {
       summary: 'Look at a retained message without consuming it',
       produces: ['*'],
+      gives: { 200: kind === 'topic' ? [...MESSAGE_FIELDS, 'ETag'] : MESSAGE_FIELDS },
       answers: { 200: 'The message, with its own content' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
@@ -37,6 +39,8 @@ export function messageRoutes(messaging: Messaging): Route[] {
       summary: 'Post a message under an id of your own choice; a repeat changes nothing',
       query: postingQuery,
       accepts: ['*'],
+      produces: [],
+      gives: { 200: ['Location', 'Link'], 201: ['Location', 'Link'] },
       answers: { 200: 'The same message was posted before', 201: 'Stored' },
       problems: ['bad-name', 'bad-query', 'message-id-taken', 'destination-full', 'storage-full'],
       async handle(request) {

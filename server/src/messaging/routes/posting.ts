@@ -42,6 +42,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     query: postingQuery,
     accepts: ['*'],
     produces: [],
+    gives: { 201: ['Location'] },
     answers: { 201: 'Stored; Location names the message' },
     problems: postingProblems,
     async handle(request) {
@@ -83,6 +84,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     return {
       summary: `Obtain a one-off link for posting ${batch ? 'a batch' : 'a message'} at most once`,
       produces: [],
+      gives: { 200: ['Link'] },
       answers: { 200: 'The Link field has a create-next link' },
       problems: ['bad-request'],
       async handle(request) {
@@ -110,6 +112,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         query: postingQuery,
         accepts: batch ? BATCH_TYPES : ['*'],
         produces: batch ? ['text/uri-list'] : [],
+        gives: { 200: batch ? ['Link'] : ['Link', 'Content-Location'] },
         answers: { 200: 'Stored; the Link field has the next create-next link' },
         problems: ['not-found', 'link-used', 'link-over', 'destination-full', 'too-large', 'storage-full'],
         async handle(request) {
@@ -134,6 +137,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       GET: {
         summary: 'What became of the link',
         produces: batch ? ['text/uri-list'] : [],
+        gives: batch ? { 204: ['Link'] } : { 204: ['Link'], 303: ['Location'] },
         answers: batch
           ? { 200: 'Used; the addresses of its messages', 204: 'Not used yet' }
           : { 303: 'Used; Location names its message', 204: 'Not used yet' },

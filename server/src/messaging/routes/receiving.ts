@@ -13,6 +13,7 @@ import { readVerdict } from '../verdict.ts';
 import { acknowledgementDocument } from '../views/acknowledgement.ts';
 import { destinationLinks } from '../views/links.ts';
 import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
+import { acknowledgementShape, DELIVERY_FIELDS, verdictShape } from './shapes.ts';
 import { readWait, waitHeaders } from './waiting.ts';
 
 export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
@@ -25,6 +26,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     query,
     headers: waitHeaders,
     produces: ['*', 'multipart/mixed'],
+    gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
     answers: { 200: 'The message, with its own content', 204: 'No message now' },
     problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
   } as const satisfies Partial<Operation>;
@@ -37,7 +39,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       queue,
       wanted: { max: max ?? 1, wait, ...transactionOf(request) },
       several: max !== undefined,
-      links: destinationLinks(queue),
+      links: () => destinationLinks(queue),
     };
   }
 
@@ -90,6 +92,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   const acknowledgementOperations: Record<'GET' | 'POST', Operation> = {
     GET: {
       summary: 'The present state of the message, and whether this delivery is still the newest',
+      output: acknowledgementShape,
       answers: { 200: 'The state' },
       problems: ['unknown-message', 'message-gone'],
       async handle(request) {
@@ -105,6 +108,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     POST: {
       summary: 'Acknowledge the message, put it back, or extend the lease',
       accepts: acceptedTypes(input),
+      input: verdictShape,
       answers: { 204: 'Done, or done before' },
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
       async handle(request) {
