@@ -184,6 +184,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     const timeout = order === 'prepared' ? Math.max(1, Math.min(PATIENCE, left)) : PATIENCE;
     const call = { timeout, signal: abort.signal };
     let reply = await participants.order(participant, id, order, call);
+    const wasAnswered = reply.status !== 0;
     let meaning = order === 'prepared' ? meaningOfVote(reply) : meaningOfConfirmation(order, reply);
     if (meaning === 'look') {
       reply = await participants.look(participant, id, call);
@@ -191,7 +192,14 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     }
     // One refusal decides: nobody waits for the other votes any longer.
     if (meaning === 'refused') abort.abort();
-    const note = noteAfter(participant, transaction, order, meaning as Exclude<Meaning, 'look'>, store.now());
+    const note = noteAfter(
+      participant,
+      transaction,
+      order,
+      meaning as Exclude<Meaning, 'look'>,
+      wasAnswered,
+      store.now(),
+    );
     return {
       id: participant.id,
       ...note,

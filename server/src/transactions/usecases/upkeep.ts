@@ -1,5 +1,5 @@
 /** What a node does for transactions in the background: say that it lives, take over, roll back, retry, forget. */
-import type { Store } from '../../store/store.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import { decideRollback, makeDue } from '../queries/log.ts';
 import { forgetFinished, overdue, takeOver, withDueParticipants } from '../queries/ownership.ts';
 import type { Coordinator } from './coordinator.ts';
@@ -34,17 +34,26 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     if (late.length === 0) return [];
     await membership.ensureAlive();
     const outcomes = await Promise.all(
-      late.map((id) =>
-        store.transaction(async (tx) => {
-          const rolled = await decideRollback(tx, id, membership.node, 'the timeout was over', store.now());
-          if (rolled) await makeDue(tx, id);
-          return rolled;
-        }),
-      ),
+      late.map((id) => store.transaction((tx) => rollBack(tx, id, 'the timeout was over'))),
     );
     const decided = late.filter((_, index) => outcomes[index]);
     if (decided.length > 0) store.announce({ changed: decided });
     return decided;
+  }
+
+  async function rollBack(tx: Tx, id: number, reason: string): Promise<boolean> {
+    const decided = await decideRollback(tx, id, membership.node, reason, store.now());
+    if (decided) await makeDue(tx, id);
+    return decided;
+  }
+
+  /** What a lost node left behind: what it had not decided is rolled back, what it had decided is carried out. */
+  async function adopt(tx: Tx, now: number): Promise<number[]> {
+    const taken = await takeOver(tx, membership.node, now, CHUNK);
+    for (const { id, state } of taken) {
+      if (state === 'preparing') await rollBack(tx, id, 'the node that coordinated it was lost before the decision');
+    }
+    return taken.map(({ id }) => id);
   }
 
   function pendingNow(): number[] {
@@ -61,7 +70,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       const rolled = await rollBackOverdue();
       const now = store.now();
       const { taken, due } = await store.transaction(async (tx) => ({
-        taken: await takeOver(tx, membership.node, now, CHUNK),
+        taken: await adopt(tx, now),
         due: await withDueParticipants(tx, membership.node, now, CHUNK),
       }));
       if (taken.length > 0 || pending.size > 0 || coordinator().isBusy) await membership.ensureAlive();
