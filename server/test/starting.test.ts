@@ -161,7 +161,7 @@ test('a data folder that cannot be used', async () => {
   await readOnly.unmount();
 
   const tiny = await mountSmallDisk(16 * 1024);
-  isRefusal(await serve('--port', '0', '--data', tiny.path), /data folder .*full/);
+  isRefusal(await serve('--port', '0', '--data', tiny.path), /data folder .*(full|I\/O)/);
   await tiny.unmount();
 
   const foreign = join(folder, 'foreign');
