@@ -105,13 +105,10 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
 /** One line for the person who starts the service: which folder, and what the engine says about it. */
 function explainOpening(folder: string, error: unknown): unknown {
   const explained = explain(error);
-  if (explained === error || !(explained instanceof Problem)) return error;
-  return new Problem(
-    explained.code,
-    `the store in the data folder ${folder} cannot be opened: ${(error as Error).message}`,
-    explained.extras,
-    error,
-  );
+  const cause = explained instanceof Problem ? explained.cause : error;
+  if (!(cause instanceof Error) || !('errcode' in cause)) return explained;
+  const code = explained instanceof Problem ? explained.code : 'store-unavailable';
+  return new Problem(code, `the store in the data folder ${folder} cannot be opened: ${cause.message}`, {}, cause);
 }
 
 function prepareFolder(folder: string): void {
