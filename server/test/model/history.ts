@@ -53,6 +53,7 @@ export type Action =
   | { readonly do: 'next'; readonly client: number; readonly max: number }
   | { readonly do: 'first and last'; readonly client: number }
   | { readonly do: 'wait'; readonly milliseconds: number }
+  | { readonly do: 'live through'; readonly milliseconds: number }
   | { readonly do: 'redeliver' }
   | { readonly do: 'prune' }
   | { readonly do: 'restart' };
@@ -139,14 +140,10 @@ export function histories({ length, restarts }: { length: number; restarts: numb
     weighted(7, action('next', { client, max })),
     weighted(2, action('first and last', { client })),
     weighted(
-      10,
-      action('wait', {
-        milliseconds: fc.oneof(
-          { weight: 6, arbitrary: fc.constantFrom(1, 1 * SECOND, 10 * SECOND, 31 * SECOND) },
-          { weight: 1, arbitrary: fc.constantFrom(HOUR, 25 * HOUR, 8 * DAY) },
-        ),
-      }),
+      8,
+      action('wait', { milliseconds: fc.constantFrom(1, 1 * SECOND, 10 * SECOND, 31 * SECOND, HOUR, 8 * DAY) }),
     ),
+    weighted(4, action('live through', { milliseconds: fc.constantFrom(2 * HOUR, 25 * HOUR, 25 * HOUR, 8 * DAY) })),
     weighted(9, action('redeliver', {})),
     weighted(4, action('prune', {})),
     weighted(restarts, action('restart', {})),

@@ -33,6 +33,14 @@ const steps: Steps = {
   async wait({ service: { clock } }, { milliseconds }) {
     clock.time += milliseconds;
   },
+  /** A long time, in which the duties do their work as they always do. */
+  async 'live through'(world, { milliseconds }) {
+    for (const part of [0.5, 0.5]) {
+      await play(world, { do: 'wait', milliseconds: milliseconds * part });
+      await play(world, { do: 'redeliver' });
+      await play(world, { do: 'prune' });
+    }
+  },
   async redeliver(world) {
     await world.service.redeliver();
     // One queue after the other, the dead-letter queue last: what dies now is not yet looked at there.
