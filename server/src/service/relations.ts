@@ -10,6 +10,9 @@ export const relations = {
 
   queues: 'the list of queues; POST creates one',
   topics: 'the list of topics; POST creates one',
+  'transaction-manager': 'the list of transactions; POST begins one',
+  'airline-reservations': 'the list of flight reservations; POST makes one, as part of a transaction',
+  'hotel-reservations': 'the list of hotel reservations; POST makes one, as part of a transaction',
   'operator-notices': 'what a person should look at',
   acknowledge: 'of a notice: POST says that someone has looked at it',
   'service-desc': 'the interface for programs, as OpenAPI',
@@ -29,6 +32,18 @@ export const relations = {
   purge: 'POST drops every message that waits in the queue',
   'dead-letter': 'the queue that takes the messages that died here',
   redrive: 'POST sends dead letters back to where they came from',
+
+  transaction: 'the transaction that the resource is part of',
+  'transaction-state': 'the state that the transaction manager changes in its two phases',
+  participants: 'of a transaction: who takes part; POST or LINK registers one more',
+  participant: 'who takes part in the transaction: a transaction-state resource of any service',
+  commit: 'POST commits the transaction',
+  rollback: 'POST rolls the transaction back',
+  ticket: 'of a flight reservation: its ticket, once the transaction is committed',
+  room: 'of a hotel reservation: its room, once the transaction is committed',
+  reservation: 'the reservation that the resource belongs to',
+  'retry-now': 'POST tries again at once instead of waiting',
+  resolve: 'POST records what was done by hand, with who and why',
 
   generator: 'the destination a message came from',
   'reply-to': 'where the poster wants answers: POST them there',
