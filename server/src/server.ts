@@ -5,19 +5,32 @@ import { createConsumerArea } from './consumers/consumers.ts';
 import { consumerRoutes } from './consumers/routes.ts';
 import { addresses } from './consumers/views/consumers.ts';
 import { createDuties } from './duties/duties.ts';
+import { createTerminator } from './duties/terminate.ts';
 import { createLocalUris } from './http/base-url.ts';
 import { createBodyReader } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { type Listener, listen } from './http/listener.ts';
+import { LOOPBACK } from './http/outbound/addresses.ts';
+import { createOutbound } from './http/outbound/outbound.ts';
 import { createRouter } from './http/router.ts';
+import { createSealer } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
 import { messagingRoutes } from './messaging/routes.ts';
 import { createOperator } from './operator/operator.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { paths } from './paths.ts';
+import { createReservationPaths } from './reservations/addresses.views.ts';
+import { createReservations } from './reservations/reservations.ts';
+import { reservationRoutes } from './reservations/routes.ts';
 import { serviceRoutes } from './service/routes.ts';
 import { openStore } from './store/open.ts';
+import { createTransactionPaths } from './transactions/addresses.views.ts';
+import { transactionRoutes } from './transactions/routes.ts';
+import { readTransactionState } from './transactions/state-document.ts';
+import { createTransactionManager } from './transactions/usecases/manager.ts';
+import { createTransactionMessages } from './transactions/usecases/messages.ts';
+import { createParticipants } from './transactions/usecases/participants.ts';
 
 export interface Waypost {
   /** The address it listens on. */
@@ -31,27 +44,66 @@ export const VERSION: string = (
 
 /** What is still in flight after this long is cut off; the program has ended within ten seconds. */
 const DRAIN_MILLISECONDS = 8000;
+const TERMINATE = 'terminate in bulk';
 
 export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
   const startedAt = performance.now();
   const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
   const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
-  const messaging = createMessaging(store, {
+  const sealer = createSealer(store.secret);
+  const outbound = createOutbound({
+    allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
+  });
+  const transactionPaths = createTransactionPaths(sealer);
+  const transactionMessages = createTransactionMessages(store, transactionPaths);
+  const messaging = createMessaging(store, sealer, {
     autoCreate: options['auto-create'],
     maxWaiting: options['max-waiting'],
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     onceLifetime: options['once-lifetime'] * 1000,
+    enlister: transactionMessages,
   });
-  const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
-    paths.operatorNotice.href({ notice }),
-  );
-  const consumers = createConsumerArea(store, messaging.events, messaging.sealer, addresses);
-  const duties = createDuties(store, messaging, consumers, {
-    rememberIds: options['remember-ids'] * 1000,
+  const operator = createOperator(store, messaging.events, sealer, (notice) => paths.operatorNotice.href({ notice }));
+  const reservations = createReservations({
+    store,
+    sealer,
+    outbound,
+    ...transactionPaths,
+    ...createReservationPaths(),
+    readTransactionState,
+  });
+  const locals = [reservations.participant, transactionMessages];
+  const manager = createTransactionManager({
+    store,
+    sealer,
+    operator,
+    paths: transactionPaths,
+    participants: createParticipants(locals, outbound),
+    maxTimeout: options['max-timeout'] * 1000,
+    keptMilliseconds: options['keep-transactions'] * 1000,
+    onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
+  });
+  const consumers = createConsumerArea(store, messaging.events, sealer, addresses);
+  const duties = createDuties(store, messaging, {
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
+    others: {
+      [TERMINATE]: createTerminator(consumers),
+      'drive transactions': manager.upkeep.drive,
+      'forget finished transactions': manager.upkeep.forget,
+      'ask for outcomes elsewhere': async () => {
+        await reservations.resolveInDoubt();
+        return 5000;
+      },
+    },
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...transactionRoutes(manager.transactions, {
+      outbound,
+      isLocalParticipant: (path) => locals.some((local) => local.matches(path)),
+    }),
+    ...reservationRoutes(reservations),
     ...consumerRoutes(consumers, { maxBatch: options['max-batch'] }),
     ...operatorRoutes(operator),
   ];
@@ -76,6 +128,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     throw error;
   }
   duties.start();
+  consumers.bulk.onStarted(() => duties.wake(TERMINATE));
   const { host } = options;
   if (!isLoopback(host)) {
     log.warn({ host }, 'listening beyond this machine without authentication: anyone who reaches the port may use it');
@@ -88,6 +141,8 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     messaging.waiters.stop();
     await listening.close(DRAIN_MILLISECONDS);
     await duties.stop();
+    await manager.stop();
+    await outbound.close();
     await store.close();
   }
 

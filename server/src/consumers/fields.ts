@@ -1,6 +1,6 @@
 /** Reads the fields of a document that a client sent, and gathers everything that is wrong with them. */
 import type { Kind } from '../kinds.ts';
-import { type FieldError, Problem } from '../problems.ts';
+import { type FieldError, MOST_FIELD_ERRORS, Problem, pointerTo } from '../problems.ts';
 
 /** What a body said: texts, and in JSON values of any kind. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export function fieldsOf(input: Input, known: readonly string[]): Fields {
 
 function readerOf(input: Input, known: readonly string[], prefix: string, errors: FieldError[]): Fields {
   const wrong = (name: string, detail: string): undefined => {
-    errors.push({ pointer: `${prefix}/${name}`, detail });
+    if (errors.length < MOST_FIELD_ERRORS) errors.push({ pointer: prefix + pointerTo(name), detail });
   };
   for (const name of Object.keys(input)) {
     if (!known.includes(name)) wrong(name, `is not known here; known are ${known.join(', ')}`);
@@ -82,21 +82,20 @@ function readerOf(input: Input, known: readonly string[], prefix: string, errors
       if (typeof value !== 'object' || Array.isArray(value)) return wrong(name, 'must be an object of texts');
       const entries = Object.entries(value);
       if (entries.length > MOST_KEYS) return wrong(name, `must have at most ${MOST_KEYS} keys`);
-      const metadata: Record<string, string> = {};
+      const metadata: [string, string][] = [];
+      const inner = readerOf({}, [], prefix + pointerTo(name), errors);
       for (const [key, each] of entries) {
         const text = readText(each, LONGEST_VALUE);
         if (!KEY.test(key)) {
-          wrong(
-            `${name}/${pointerPart(key)}`,
-            'keys have 1 to 64 characters of A-Z a-z 0-9 . _ -, a letter or _ first',
-          );
+          inner.wrong(key, 'keys have 1 to 64 characters of A-Z a-z 0-9 . _ -, a letter or _ first; not link');
         } else if (text === undefined) {
-          wrong(`${name}/${key}`, `must be a text of at most ${LONGEST_VALUE} characters that XML can hold`);
-        } else metadata[key] = text;
+          inner.wrong(key, `must be a text of at most ${LONGEST_VALUE} characters that XML can hold`);
+        } else metadata.push([key, text]);
       }
-      return metadata;
+      // A key may be called __proto__: assigned, it would be lost.
+      return Object.fromEntries(metadata);
     },
-    within: (name, inner, names) => readerOf(inner, names, `${prefix}/${name}`, errors),
+    within: (name, inner, names) => readerOf(inner, names, prefix + pointerTo(name), errors),
     wrong,
     get isRight() {
       return errors.length === 0;
@@ -108,8 +107,6 @@ function readerOf(input: Input, known: readonly string[], prefix: string, errors
     },
   };
 }
-
-const pointerPart = (key: string): string => key.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1');
 
 const LONGEST_REASON = 1000;
 

@@ -1,12 +1,10 @@
 /** The background duties of a node: one file each, started and stopped together. */
-import type { ConsumerArea } from '../consumers/consumers.ts';
 import type { Messaging } from '../messaging/messaging.ts';
 import type { Store } from '../store/store.ts';
 import { createOwnership } from './ownership.ts';
 import { createPromoter } from './promote.ts';
 import { createPruner } from './prune.ts';
 import { sweepDoomed } from './sweep.ts';
-import { createTerminator } from './terminate.ts';
 
 /** Does a bounded piece of work that is due; tells in how many milliseconds it wants to run again. */
 export type Duty = () => Promise<number>;
@@ -14,6 +12,8 @@ export type Duty = () => Promise<number>;
 export interface Duties {
   start(): void;
   stop(): Promise<void>;
+  /** Has a duty run now: there is something for it to do. */
+  wake(name: string): void;
   /** Runs every duty until nothing more is due now. */
   runOnce(): Promise<void>;
 }
@@ -22,18 +22,14 @@ export interface DutyOptions {
   /** Milliseconds a client-chosen id is remembered after its message left. */
   readonly rememberIds: number;
   readonly onError: (duty: string, error: unknown) => void;
+  /** Duties of other areas, by their names. */
+  readonly others: Readonly<Record<string, Duty>>;
 }
 
 const AFTER_ERROR = 1000;
 const PROMOTE = 'promote what is due';
-const TERMINATE = 'terminate in bulk';
 
-export function createDuties(
-  store: Store,
-  messaging: Messaging,
-  consumers: ConsumerArea,
-  options: DutyOptions,
-): Duties {
+export function createDuties(store: Store, messaging: Messaging, options: DutyOptions): Duties {
   const owned = createOwnership(store);
   const duties: Readonly<Record<string, Duty>> = {
     'look for missed arrivals': async () => {
@@ -41,9 +37,9 @@ export function createDuties(
       return 1000;
     },
     [PROMOTE]: createPromoter(messaging, store),
-    [TERMINATE]: createTerminator(consumers),
     'prune what is over': owned('prune', createPruner(store, options.rememberIds)),
     'sweep deleted destinations': owned('sweep', () => sweepDoomed(store)),
+    ...options.others,
   };
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   const running = new Set<Promise<void>>();
@@ -77,7 +73,6 @@ export function createDuties(
   return {
     start() {
       messaging.onScheduled((at) => arm(PROMOTE, Math.max(0, at - store.now())));
-      consumers.bulk.onStarted(() => arm(TERMINATE, 0));
       for (const name of Object.keys(duties)) arm(name, 0);
     },
     async stop() {
@@ -85,6 +80,7 @@ export function createDuties(
       for (const { timer } of timers.values()) clearTimeout(timer);
       await Promise.all(running);
     },
+    wake: (name) => arm(name, 0),
     async runOnce() {
       for (const duty of Object.values(duties)) while ((await duty()) === 0);
     },

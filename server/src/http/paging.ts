@@ -26,9 +26,18 @@ export interface Slice<T> {
 export function readPage(request: Request): Page {
   const { per_page: limit = 100, cursor } = readQuery(request.query, pagingQuery);
   if (cursor === undefined) return { limit, key: undefined, backwards: false };
-  const [, direction, key] = /^([ab])(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (direction === undefined || key === undefined) throw badCursor();
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, direction, key] = /^([ab])(.*)$/s.exec(text) ?? [];
+  // A key that we did not write may be one that the store cannot read.
+  const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
+  if (direction === undefined || key === undefined || !isOurs) throw badCursor();
   return { limit, key, backwards: direction === 'b' };
+}
+
+export function badCursor(): Problem {
+  return new Problem('bad-query', 'cursor is not one that this service gave out', {
+    errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
+  });
 }
 
 /** Makes a slice of `limit + 1` rows that were read in the direction of the page. */
@@ -39,34 +48,31 @@ export function sliceOf<T>(page: Page, rows: readonly T[]): Slice<T> {
   return { items, hasNext: more, hasPrevious: page.key !== undefined };
 }
 
-/** The page that a cursor names; without one, the first. Everything else of the query stays. */
-export function pageHref(request: Request, cursor: string | undefined): string {
-  const query = new URLSearchParams(request.query);
-  query.delete('cursor');
-  if (cursor !== undefined) query.set('cursor', Buffer.from(cursor).toString('base64url'));
-  return query.size === 0 ? request.path : `${request.path}?${query}`;
-}
-
-/** This very page. */
-export const selfHref = ({ path, query }: Request): string => (query.size === 0 ? path : `${path}?${query}`);
-
-/** Cursors for what follows a key and for what comes before it. */
-export const after = (key: string): string => `a${key}`;
-export const before = (key: string): string => `b${key}`;
-
+/** The links of a page: itself, the first page, and its neighbours where there are some. */
 export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T) => string): Link[] {
-  const links: Link[] = [{ rel: 'first', href: pageHref(request, undefined) }];
-  const first = slice.items[0];
-  const last = slice.items.at(-1);
-  if (slice.hasNext && last !== undefined) links.push({ rel: 'next', href: pageHref(request, after(keyOf(last))) });
-  if (slice.hasPrevious && first !== undefined) {
-    links.push({ rel: 'prev', href: pageHref(request, before(keyOf(first))) });
-  }
-  return links;
+  const [first, last] = [slice.items[0], slice.items.at(-1)];
+  return neighbourLinks(request, {
+    next: slice.hasNext && last !== undefined ? keyOf(last) : undefined,
+    prev: slice.hasPrevious && first !== undefined ? keyOf(first) : undefined,
+  });
 }
 
-export function badCursor(): Problem {
-  return new Problem('bad-query', 'cursor is not one that this service gave out', {
-    errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
-  });
+/** The same for a page that knows the keys behind which its neighbours begin. */
+export function neighbourLinks(
+  request: Request,
+  { next, prev }: { readonly next: string | undefined; readonly prev: string | undefined },
+): Link[] {
+  const href = (cursor: string | undefined): string => {
+    const query = new URLSearchParams(request.query);
+    query.delete('cursor');
+    if (cursor !== undefined) query.set('cursor', Buffer.from(cursor).toString('base64url'));
+    return query.size === 0 ? request.path : `${request.path}?${query}`;
+  };
+  const links: Link[] = [
+    { rel: 'self', href: request.query.size === 0 ? request.path : `${request.path}?${request.query}` },
+    { rel: 'first', href: href(undefined) },
+  ];
+  if (next !== undefined) links.push({ rel: 'next', href: href(`a${next}`) });
+  if (prev !== undefined) links.push({ rel: 'prev', href: href(`b${prev}`) });
+  return links;
 }

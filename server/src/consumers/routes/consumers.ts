@@ -2,7 +2,7 @@
 import { checkIfMatch } from '../../http/conditions.ts';
 import { acceptedTypes, type InputOptions, readFields } from '../../http/input.ts';
 import type { Operation, Refusal, Route } from '../../http/operation.ts';
-import { pageLinks, pagingQuery, readPage, selfHref, sliceOf } from '../../http/paging.ts';
+import { pageLinks, pagingQuery, readPage, sliceOf } from '../../http/paging.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { type Kind, oneOf } from '../../kinds.ts';
@@ -59,7 +59,7 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
       const from = numberOf(page);
       const found = key === undefined ? await consumers.list(page, from, status) : await foundByKey(key, status);
       const slice = sliceOf(page, found);
-      const links = [{ rel: 'self', href: selfHref(request) }, ...pageLinks(request, slice, ({ n }) => String(n))];
+      const links = pageLinks(request, slice, ({ n }) => String(n));
       const templates = [{ rel: 'search', href: `${request.path}{?status,external-key,per_page}` }];
       return { status: 200, document: consumerList(slice.items, links), templates };
     },

@@ -1,7 +1,7 @@
 /** HTTP of the listings of entitlements: of one consumer, or of all. */
 import type { Link } from '../../http/links.ts';
 import type { Operation } from '../../http/operation.ts';
-import { after, badCursor, before, type Page, pageHref, pagingQuery, readPage, selfHref } from '../../http/paging.ts';
+import { badCursor, neighbourLinks, type Page, pagingQuery, readPage } from '../../http/paging.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { type Kind, oneOf, time } from '../../kinds.ts';
@@ -48,7 +48,7 @@ export function listOperation(area: ConsumerArea, below: boolean): Operation {
       const page = readPage(request);
       const from = readKey(page);
       const found = await area.listing.list(filter, page, from);
-      const links = [{ rel: 'self', href: selfHref(request) }, ...linksOf(request, page, found)];
+      const links = linksOf(request, page, found);
       const names = `${below ? '' : 'consumer,'}product,status,at,per_page`;
       const templates = [{ rel: 'search', href: `${request.path}{?${names}}` }];
       return { status: 200, document: entitlementList(found.items, links, found.now, filter.at), templates };
@@ -86,14 +86,10 @@ function readKey({ key }: Page): Key | undefined {
 function linksOf(request: Request, { backwards }: Page, found: EntitlementPage): Link[] {
   const { items, hasNext, hasPrevious, reached } = found;
   const [first, last] = [items[0], items.at(-1)];
-  const links: Link[] = [{ rel: 'first', href: pageHref(request, undefined) }];
-  if (hasNext) {
-    const end = !backwards && reached !== undefined ? reached : last && keyOf(last);
-    links.push({ rel: 'next', href: pageHref(request, after(writeKey(end ?? reached ?? START))) });
-  }
-  if (hasPrevious) {
-    const start = backwards && reached !== undefined ? reached : first && keyOf(first);
-    links.push({ rel: 'prev', href: pageHref(request, before(writeKey(start ?? reached ?? END))) });
-  }
-  return links;
+  const end = !backwards && reached !== undefined ? reached : last && keyOf(last);
+  const start = backwards && reached !== undefined ? reached : first && keyOf(first);
+  return neighbourLinks(request, {
+    next: hasNext ? writeKey(end ?? reached ?? START) : undefined,
+    prev: hasPrevious ? writeKey(start ?? reached ?? END) : undefined,
+  });
 }

@@ -26,16 +26,20 @@ export interface Reading {
 }
 
 export function createReading(store: Store, waiting: Waiting, sealer: Sealer): Reading {
-  const under = new Map<string, Promise<readonly StoredMessage[]>>();
+  const joinable = new Map<string, Promise<readonly StoredMessage[]>>();
 
-  /** Joins a look at the same place that has not begun to run yet or is under way. */
+  /**
+   * Joins a look at the same place that was asked for in this turn of the event loop. Not an older one that is still
+   * under way: it may not have seen what this reader has been told of since, or woken for.
+   */
   function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
     const key = `${topic.id} ${position} ${max}`;
-    const present = under.get(key);
+    const present = joinable.get(key);
     if (present !== undefined) return present;
     const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
-    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(() => under.delete(key));
-    under.set(key, fresh);
+    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits));
+    joinable.set(key, fresh);
+    setImmediate(() => joinable.delete(key));
     return fresh;
   }
 

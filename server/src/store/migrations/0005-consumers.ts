@@ -36,7 +36,7 @@ function stateIndexes(
 }
 
 export const consumers: Migration = {
-  version: 3,
+  version: 5,
   statements: ({ engine, dialect }) => {
     const number = engine === 'sqlite' ? 'INTEGER' : 'BIGINT';
     const text = `TEXT ${dialect.byteOrder}`;
