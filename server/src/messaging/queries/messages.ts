@@ -154,7 +154,7 @@ export async function putBack(tx: Tx, id: number, token: number): Promise<boolea
   return changed > 0;
 }
 
-/** How many messages each of these destinations has to give; counting stops at the limit. */
+/** How many messages each of these destinations has to give; counting stops at the limit. Those gone are left out. */
 export async function withReadyMessages(
   tx: Tx,
   destinations: readonly number[],
@@ -168,7 +168,7 @@ export async function withReadyMessages(
        FROM destination WHERE id ${tx.dialect.inList('$1')}`,
       [tx.dialect.list(destinations)],
     );
-    for (const { id, ready } of rows) if (ready > 0) found.set(id, ready + (found.get(id) ?? 0));
+    for (const { id, ready } of rows) found.set(id, ready + (found.get(id) ?? 0));
   }
   return found;
 }
