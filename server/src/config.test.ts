@@ -26,6 +26,8 @@ const VALUES: Record<keyof Options, [text: string, read: unknown]> = {
   'max-wait': ['0.5', 0.5],
   'max-waiting': ['1', 1],
   'max-buffered': ['1048576', 1048576],
+  'max-timeout': ['60', 60],
+  'keep-transactions': ['1', 1],
   'remember-ids': ['0', 0],
   'once-lifetime': ['3600', 3600],
   'disk-reserve': ['0', 0],

@@ -101,11 +101,6 @@ export const problems = {
     'The commit of the transaction has begun',
     'Participants can be registered only before the commit. Begin a new transaction.',
   ],
-  'not-reachable': [
-    422,
-    'The address may not be called',
-    'Only http and https addresses that the service is allowed to call can be given.',
-  ],
   'out-of-turn': [
     409,
     'The state cannot be changed now',

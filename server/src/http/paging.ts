@@ -46,6 +46,7 @@ export function sliceOf<T>(page: Page, rows: readonly T[]): Slice<T> {
   return { items, hasNext: more, hasPrevious: page.key !== undefined };
 }
 
+/** The links of a page: itself, the first page, and its neighbours where there are some. */
 export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T) => string): Link[] {
   const href = (cursor: string | undefined): string => {
     const query = new URLSearchParams(request.query);
@@ -53,7 +54,10 @@ export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T)
     if (cursor !== undefined) query.set('cursor', Buffer.from(cursor).toString('base64url'));
     return query.size === 0 ? request.path : `${request.path}?${query}`;
   };
-  const links: Link[] = [{ rel: 'first', href: href(undefined) }];
+  const links: Link[] = [
+    { rel: 'self', href: request.query.size === 0 ? request.path : `${request.path}?${request.query}` },
+    { rel: 'first', href: href(undefined) },
+  ];
   const first = slice.items[0];
   const last = slice.items.at(-1);
   if (slice.hasNext && last !== undefined) links.push({ rel: 'next', href: href(`a${keyOf(last)}`) });

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks, type Link } from './links.ts';
+import { chooseMediaType } from './negotiation.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** What the writer knows of the exchange, even when the request could not be read. */
@@ -23,8 +24,14 @@ export interface Exchange {
 /** Fields whose value is a URI reference and may hold a path of ours. */
 const URI_FIELDS = new Set(['Location', 'Content-Location']);
 
-/** A stream's promise ends with the stream. */
-export function writeAnswer(exchange: Exchange, answer: Answer): void | Promise<void> {
+/**
+ * Bodies up to this size go out together with the head. As text of one byte per character they are joined with it in one
+ * piece; a buffer would be handed to the system beside the head, which takes twice as long.
+ */
+const ONE_PIECE = 16 * 1024;
+
+/** Resolves when a stream is over; anything else is written at once. */
+export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
   const { base, message } = exchange;
   const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id];
@@ -38,24 +45,27 @@ export function writeAnswer(exchange: Exchange, answer: Answer): void | Promise<
     headers.push('Link-Template', templates.join(', '));
   }
 
-  if (answer.stream !== undefined) {
-    return writeStream(exchange, headers, answer.stream);
-  }
+  if (answer.stream !== undefined) return writeStream(exchange, headers, answer.stream);
+  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
-  if (answer.document !== undefined) {
+  if (answer.document !== undefined || answer.negotiated) {
     headers.push('Vary', 'Accept');
-    const found = represent(answer.document, message.headers.accept, absolute);
-    if (found === undefined) {
-      writeProblem(exchange, notAcceptable(offersOf(answer.document)));
+    const offers = answer.document === undefined ? [content?.type ?? ''] : offersOf(answer.document);
+    // What was done cannot be undone by a 406: the answer to a write then comes in the first type there is.
+    const type = chooseMediaType(message.headers.accept, offers) ?? (isSafe ? undefined : offers[0]);
+    if (type === undefined) {
+      writeProblem(exchange, notAcceptable(offers));
       return;
     }
-    content = found;
-    etag = found.etag;
+    if (answer.document !== undefined) {
+      const found = represent(answer.document, type, absolute);
+      content = found;
+      etag = found.etag;
+    }
   }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
-  const isSafe = message.method === 'GET' || message.method === 'HEAD';
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
   send(exchange, unchanged ? 304 : answer.status, headers, content?.body);
 }
@@ -114,8 +124,9 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (message.complete || message.headers.expect !== undefined) response.end(content);
-  else endAfterRequest(message, response, content);
+  if (!message.complete && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  else if (content === undefined || content.length > ONE_PIECE) response.end(content);
+  else response.end(content.toString('latin1'), 'latin1');
 }
 
 /** How long a client that is refused may go on sending before it is cut off. */

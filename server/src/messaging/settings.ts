@@ -53,7 +53,12 @@ const kinds: Readonly<Record<SettingName, { kind: Kind<unknown>; for: readonly D
   'max-bytes': { kind: integer(1, Number.MAX_SAFE_INTEGER), for: ['queue', 'topic'], help: 'most bytes waiting' },
 };
 
-export const settingNames = Object.keys(kinds) as SettingName[];
+/** The settings of a queue or a topic, with what they may be. */
+export function settingsOf(kind: DestinationKind) {
+  return (Object.entries(kinds) as [SettingName, (typeof kinds)[SettingName]][]).filter(([, { for: whom }]) =>
+    whom.includes(kind),
+  );
+}
 
 export const defaultSettings = {
   lease: 30,
@@ -78,7 +83,9 @@ export function readSettings(kind: DestinationKind, fields: Readonly<Record<stri
     if (READ_ONLY.has(name) || value === null || value === '') continue;
     const setting = Object.hasOwn(kinds, name) ? kinds[name as SettingName] : undefined;
     if (setting === undefined || !setting.for.includes(kind)) {
-      const known = settingNames.filter((each) => kinds[each].for.includes(kind)).join(', ');
+      const known = settingsOf(kind)
+        .map(([each]) => each)
+        .join(', ');
       wrong(name, `is not a setting of a ${kind}; known are ${known}`);
       continue;
     }
@@ -125,8 +132,10 @@ export function effectiveSettings(
     'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
     'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
   };
+  // What was set of them before it became one is kept, and counts again should it no longer be one.
+  const { 'max-deliveries': _most, 'dead-letter': _name, ...others } = settings;
   return {
-    ...settings,
+    ...others,
     ...(isDeadLetter ? {} : deadLetters),
     lease: settings.lease ?? defaultSettings.lease,
     retention: settings.retention ?? defaultSettings.queueRetention,

@@ -3,9 +3,9 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, hashOfId } from '../message.ts';
-import { findDestination, insertDestination } from '../queries/destinations.ts';
+import { holdQueue } from '../queries/destinations.ts';
 import { expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
-import { copyMessage, type DeadLetter, lockDeadLetters } from '../queries/redelivery.ts';
+import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 
 export interface Clearing {
   /** Drops everything that waits, leased messages included. Tells how many. */
@@ -14,14 +14,16 @@ export interface Clearing {
   redrive(queue: Destination, max: number): Promise<number>;
 }
 
+/** Before everything in a queue. */
+const HEAD: QueuePlace = { rank: -1, ord: 0 };
+
 /** Worked off in pieces, so that other traffic goes on in between. */
 const CHUNK = 200;
 
 export function createClearing(store: Store, rememberIds: number): Clearing {
   async function originOf(tx: Tx, name: string): Promise<number> {
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: store.now() } as const;
-    await insertDestination(tx, fresh);
-    return (await findDestination(tx, 'queue', name))?.id ?? fresh.id;
+    return (await holdQueue(tx, fresh)).id;
   }
 
   async function sendBack(tx: Tx, letters: readonly DeadLetter[]): Promise<Map<number, number>> {
@@ -56,12 +58,16 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
     },
     async redrive(queue, max) {
       let moved = 0;
+      let after: QueuePlace = HEAD;
       while (moved < max) {
-        const arrived = await store.transaction(async (tx) =>
-          sendBack(tx, await lockDeadLetters(tx, queue.id, Math.min(CHUNK, max - moved))),
-        );
-        if (arrived.size === 0) break;
-        store.announce({ arrived });
+        const { arrived, last } = await store.transaction(async (tx) => {
+          const letters = await lockDeadLetters(tx, queue.id, after, Math.min(CHUNK, max - moved));
+          return { arrived: await sendBack(tx, letters), last: letters.at(-1) };
+        });
+        if (last === undefined) break;
+        // Those that stay were posted here directly; others may lie behind them.
+        after = last;
+        if (arrived.size > 0) store.announce({ arrived });
         for (const count of arrived.values()) moved += count;
       }
       return moved;

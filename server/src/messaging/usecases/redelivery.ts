@@ -10,7 +10,8 @@
  */
 import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
-import { destinationsById, findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
+import { timeAfter } from '../message.ts';
+import { destinationsById, holdQueue, markDeadLetter } from '../queries/destinations.ts';
 import {
   type DueDelivery,
   expireDue,
@@ -36,10 +37,9 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
   async function bury(tx: Tx, queue: Destination, dead: readonly DueDelivery[], now: number): Promise<Destination> {
     const name = queue.effective['dead-letter'] as string;
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: now } as const;
-    await insertDestination(tx, fresh);
-    const target = (await findDestination(tx, 'queue', name)) as Destination;
+    const target = await holdQueue(tx, fresh);
     await markDeadLetter(tx, target.id);
-    const due = now + queue.effective.retention * 1000;
+    const due = timeAfter(now, queue.effective.retention);
     for (const delivery of dead) {
       await moveToDeadLetter(tx, delivery, {
         id: store.nextId() * 2,
@@ -61,13 +61,17 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
         const arrive = (id: number, count: number): void => void arrived.set(id, (arrived.get(id) ?? 0) + count);
         const due = await lockDue(tx, now, CHUNK);
         const destinations = await destinationsById(tx, [...new Set(due.map(({ dest }) => dest))]);
-        for (const [id, deliveries] of Map.groupBy(due, ({ dest }) => dest)) {
+        // By their numbers, as posts lock topics: two that meet never wait for each other.
+        const groups = [...Map.groupBy(due, ({ dest }) => dest)].sort(([a], [b]) => a - b);
+        for (const [id, deliveries] of groups) {
           const destination = destinations.get(id);
           // Those of a deleted destination are swept away by their own duty; until then they are out of the way.
           const { dead = [], alive = [] } = Object.groupBy(deliveries, (each) =>
             destination !== undefined && isSpent(destination, each) ? 'dead' : 'alive',
           );
-          if (destination?.kind === 'topic') for (const each of alive) await giveTopicPosition(tx, id, each);
+          // What would be expired at once takes no position: readers would be told of a gap.
+          const appearing = alive.filter(({ expires }) => expires === null || expires > now);
+          if (destination?.kind === 'topic') for (const each of appearing) await giveTopicPosition(tx, id, each, now);
           else await makeReady(tx, alive);
           if (alive.length > 0) arrive(id, alive.length);
           if (destination !== undefined && dead.length > 0) {

@@ -1,8 +1,10 @@
 /**
- * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction, a
- * savepoint each, and are answered only after that transaction is on disk.
+ * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction and
+ * are answered only after that transaction is on disk.
  *
- * - A job that fails is rolled back to its savepoint and does not harm its neighbours.
+ * - A job that fails is rolled back to its savepoint and does not harm its neighbours. The hot paths hardly ever fail, and
+ *   a savepoint makes SQLite copy every page that its job touches: they run without, and should one of them fail the group
+ *   is rolled back and run again with a savepoint for each (jobs are pure).
  * - Some errors (disk full, I/O) make SQLite roll back the whole transaction. `db.isTransaction` is the only sign of it:
  *   the group is then dead and no further job runs in it. Nobody has been answered yet and jobs are pure, so they run
  *   again, each in a transaction of its own: who only reads, or frees room, is not refused for a neighbour's sake.
@@ -118,8 +120,11 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
     }
   }
 
-  /** Runs what waits, within the bounds of a group, and notes in `jobs` what it started. */
-  async function runJobs(jobs: Job[]): Promise<void> {
+  /**
+   * Runs what waits, within the bounds of a group, and notes in `jobs` what it started. False: a job without a savepoint
+   * failed, and nothing of the group may stay.
+   */
+  async function runJobs(jobs: Job[], careful: boolean): Promise<boolean> {
     const started = performance.now();
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
@@ -132,25 +137,36 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
       performance.now() - started < MAX_MILLISECONDS
     ) {
       const job = waiting[next++] as Job;
+      const guarded = careful || !job.synchronous;
       jobs.push(job);
       bytes += job.bytes;
+      job.failed = false;
       if (job.grows && refusal !== undefined) {
         job.failed = true;
         job.error = refusal;
         continue;
       }
-      savepoint.run();
+      if (guarded) savepoint.run();
       try {
         job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
-        release.run();
+        if (guarded) release.run();
       } catch (error) {
         job.failed = true;
         job.error = error;
         if (!db.isTransaction) throw error;
+        if (!guarded) return false;
         rollbackTo.run();
         release.run();
       }
     }
+    return true;
+  }
+
+  async function runGroup(jobs: Job[]): Promise<void> {
+    if (await runJobs(jobs, false)) return;
+    rollback.run();
+    jobs.length = 0;
+    await runJobs(jobs, true);
   }
 
   /** Whether the jobs of a group that died are to run again, one by one. */
@@ -170,7 +186,7 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
     const jobs: Job[] = [];
     let failure: unknown;
     try {
-      await runJobs(jobs);
+      await runGroup(jobs);
       commit.run();
     } catch (error) {
       failure = explain(error);

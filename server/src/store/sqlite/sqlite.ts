@@ -1,6 +1,6 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 import { createIdBlocks } from '../id-blocks.ts';
@@ -113,9 +113,16 @@ function explainOpening(folder: string, error: unknown): unknown {
 
 function prepareFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(resolve(folder));
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Problem('store-unavailable', `the data folder ${folder} cannot be written: ${(error as Error).message}`);
   }
+}
+
+/** Not `mkdirSync` with `recursive`: that never returns where the parent exists but takes no folders, as under /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 }
