@@ -113,6 +113,8 @@ export function createTopicModel(name: string, now: () => number) {
     },
     /** A2. */
     counts: (): { retained: number } => ({ retained: issues.filter(hasAppeared).length }),
+    /** How much is remembered. */
+    kept: (): { messages: number; ids: number } => ({ messages: issues.length, ids: 0 }),
   };
   return topic;
 }
