@@ -12,7 +12,12 @@ export type Restriction = { target: string[]; onlyFrom: string[]; reason: string
 const AREAS = '{messaging,operator,forwarding,transactions,reservations,consumers}';
 const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log}.ts';
 /** Pure readers that rules may use: they know nothing of a request. */
-const PURE = ['server/src/{problems,kinds}.ts', 'server/src/http/links.ts', 'server/src/store/store.ts', 'node:crypto'];
+const PURE = [
+  'server/src/{problems,kinds}.ts',
+  'server/src/http/{links,xml}.ts',
+  'server/src/store/store.ts',
+  'node:crypto',
+];
 const PACKAGES = ['node:**', 'npm:**'];
 
 export const ROLES: Role[] = [

@@ -66,13 +66,51 @@ export const problems = {
   'too-large': [413, 'The content is too large', 'The detail names the limit, which is a setting of the service.'],
   'uri-too-long': [414, 'The address is too long', 'Follow links instead of building addresses.'],
   'unsupported-media-type': [415, 'The media type is not understood here', 'Accept-Post lists what is understood.'],
+  'expectation-failed': [417, 'The expectation cannot be met', 'The only expectation known is 100-continue.'],
   invalid: [422, 'The content can be read but is wrong', 'Look at `errors`: each points at a field.'],
+  'address-refused': [
+    422,
+    'The address may not be called',
+    'Only public http and https addresses are called. The operator can allow others with --outbound-allow.',
+  ],
   'too-many-requests': [429, 'Too many requests', 'Wait as long as Retry-After says.'],
   'headers-too-large': [431, 'The header fields are too large', 'Send fewer or shorter fields.'],
+  'no-participants': [
+    409,
+    'The transaction has no participants',
+    'Register at least one participant before the commit. The transaction stays uncommitted.',
+  ],
+  'transaction-rolled-back': [
+    409,
+    'The transaction was rolled back',
+    'The member `transaction` says why. Nothing of it took effect; begin a new transaction.',
+  ],
+  'transaction-committed': [
+    409,
+    'The transaction was committed',
+    'The decision to commit was taken before; it is never reversed.',
+  ],
+  'transaction-heuristic': [
+    409,
+    'The transaction ended mixed',
+    'Some participants did not do what was decided. An operator has been told; look at the participants.',
+  ],
+  'transaction-gone': [410, 'The transaction is over', 'It has ended and takes part in nothing any more.'],
+  'commit-begun': [
+    412,
+    'The commit of the transaction has begun',
+    'Participants can be registered only before the commit. Begin a new transaction.',
+  ],
+  'out-of-turn': [
+    409,
+    'The state cannot be changed now',
+    'Only the transaction manager changes it, in the order of the two-phase commit.',
+  ],
   'request-timeout': [408, 'The request did not arrive in time', 'Send it again, faster.'],
   forbidden: [403, 'The operation is not for clients', 'Only the service itself does this.'],
   internal: [500, 'Something went wrong inside Waypost', 'Report it with the X-Request-Id of this answer.'],
   'method-unknown': [501, 'The method is not known', 'Use one of the methods that Allow lists for the resource.'],
+  'version-unknown': [505, 'The version of HTTP is not spoken here', 'Speak HTTP/1.1.'],
   'store-unavailable': [
     503,
     'The store does not answer',
@@ -96,6 +134,16 @@ export interface FieldError {
   readonly header?: string;
   readonly detail: string;
 }
+
+/** The most wrong fields that one answer names: it must not grow with what it refuses. */
+export const MOST_FIELD_ERRORS = 20;
+const MOST_SHOWN = 100;
+
+/** Text of a client as it is repeated to the client: not all of it, should it be long. */
+export const shown = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+/** The JSON pointer (RFC 6901) to a member of the document. */
+export const pointerTo = (name: string): string => `/${shown(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 export interface ProblemExtras {
   readonly errors?: readonly FieldError[];

@@ -6,15 +6,27 @@ import { createLocalUris } from './http/base-url.ts';
 import { createBodyReader } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { type Listener, listen } from './http/listener.ts';
+import { LOOPBACK } from './http/outbound/addresses.ts';
+import { createOutbound } from './http/outbound/outbound.ts';
 import { createRouter } from './http/router.ts';
+import { createSealer } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
 import { messagingRoutes } from './messaging/routes.ts';
 import { createOperator } from './operator/operator.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { paths } from './paths.ts';
+import { createReservationPaths } from './reservations/addresses.views.ts';
+import { createReservations } from './reservations/reservations.ts';
+import { reservationRoutes } from './reservations/routes.ts';
 import { serviceRoutes } from './service/routes.ts';
 import { openStore } from './store/open.ts';
+import { createTransactionPaths } from './transactions/addresses.views.ts';
+import { transactionRoutes } from './transactions/routes.ts';
+import { readTransactionState } from './transactions/state-document.ts';
+import { createTransactionManager } from './transactions/usecases/manager.ts';
+import { createTransactionMessages } from './transactions/usecases/messages.ts';
+import { createParticipants } from './transactions/usecases/participants.ts';
 
 export interface Waypost {
   /** The address it listens on. */
@@ -33,21 +45,58 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const startedAt = performance.now();
   const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
   const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
-  const messaging = createMessaging(store, {
+  const sealer = createSealer(store.secret);
+  const outbound = createOutbound({
+    allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
+  });
+  const transactionPaths = createTransactionPaths(sealer);
+  const transactionMessages = createTransactionMessages(store, transactionPaths);
+  const messaging = createMessaging(store, sealer, {
     autoCreate: options['auto-create'],
     maxWaiting: options['max-waiting'],
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
     onceLifetime: options['once-lifetime'] * 1000,
+    enlister: transactionMessages,
   });
-  const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
-    paths.operatorNotice.href({ notice }),
-  );
+  const operator = createOperator(store, messaging.events, sealer, (notice) => paths.operatorNotice.href({ notice }));
+  const reservations = createReservations({
+    store,
+    sealer,
+    outbound,
+    ...transactionPaths,
+    ...createReservationPaths(),
+    readTransactionState,
+  });
+  const locals = [reservations.participant, transactionMessages];
+  const manager = createTransactionManager({
+    store,
+    sealer,
+    operator,
+    paths: transactionPaths,
+    participants: createParticipants(locals, outbound),
+    maxTimeout: options['max-timeout'] * 1000,
+    keptMilliseconds: options['keep-transactions'] * 1000,
+    onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
+  });
   const duties = createDuties(store, messaging, {
-    rememberIds: options['remember-ids'] * 1000,
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
+    others: {
+      'drive transactions': manager.upkeep.drive,
+      'forget finished transactions': manager.upkeep.forget,
+      'ask for outcomes elsewhere': async () => {
+        await reservations.resolveInDoubt();
+        return 5000;
+      },
+    },
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...transactionRoutes(manager.transactions, {
+      outbound,
+      isLocalParticipant: (path) => locals.some((local) => local.matches(path)),
+    }),
+    ...reservationRoutes(reservations),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
@@ -83,6 +132,8 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     messaging.waiters.stop();
     await listening.close(DRAIN_MILLISECONDS);
     await duties.stop();
+    await manager.stop();
+    await outbound.close();
     await store.close();
   }
 

@@ -50,8 +50,9 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   async function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    checkMessage(message);
     const [path, query] = splitTarget(message.url ?? '/');
-    if (message.method === 'OPTIONS' && path === '*') return { status: 204 };
+    if (path === '*') return answerToStar(message);
     const { route, parameters } = findRoute(path);
     const allow = allowed.get(route) as string;
     if (message.method === 'OPTIONS') return optionsAnswer(route, allow);
@@ -66,7 +67,7 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   return (message, response) => {
-    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [] };
+    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [], closing: draining };
     const fail = (error: unknown): void => {
       if (error instanceof Problem) {
         if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
@@ -77,8 +78,7 @@ export function createRouter(options: RouterOptions): Dispatch {
       writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
     };
     try {
-      const fields = [...cors(message, preflightAllow(message)), ...(draining() ? ['Connection', 'close'] : [])];
-      exchange = { ...exchange, fields, base: baseOf(message, base) };
+      exchange = { ...exchange, fields: cors(message, preflightAllow(message)), base: baseOf(message, base) };
       answer(exchange, message, response)
         .then((found) => writeAnswer(exchange, found))
         .catch(fail);
@@ -92,6 +92,24 @@ export function createRouter(options: RouterOptions): Dispatch {
     const found = router.find('GET', splitTarget(message.url ?? '/')[0]);
     return allowed.get(found?.store as Route);
   }
+}
+
+/** What the parser lets pass although HTTP/1.1 does not allow it, or Waypost does not speak it. */
+function checkMessage({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
+  if (httpVersionMajor !== 1) throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
+  // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
+  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
+    throw new Problem('bad-request', 'HTTP/1.0 knows no Transfer-Encoding', { headers: { Connection: 'close' } });
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new Problem('expectation-failed', 'the only expectation known here is 100-continue');
+  }
+}
+
+/** `*` stands for the service as a whole, of which only its options can be asked. */
+function answerToStar({ method }: IncomingMessage): Answer {
+  if (method === 'OPTIONS') return { status: 204, headers: [['Allow', 'GET, HEAD, POST, PUT, DELETE, LINK, OPTIONS']] };
+  throw new Problem('bad-request', 'the target * goes with OPTIONS only');
 }
 
 function optionsAnswer(route: Route, allow: string): Answer {
@@ -113,8 +131,8 @@ function splitTarget(target: string): [path: string, query: string | undefined] 
   if (target.length > MAX_URL) throw new Problem('uri-too-long', `addresses have at most ${MAX_URL} characters`);
   let path = target;
   if (!path.startsWith('/') && path !== '*') {
-    const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/i.exec(path)?.[1];
-    if (rest === undefined) throw new Problem('bad-request', 'the request target is neither a path nor a URI');
+    const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(path)?.[1];
+    if (rest === undefined) throw new Problem('bad-request', 'the request target is neither a path nor an http URI');
     path = rest.startsWith('/') ? rest : `/${rest}`;
   }
   const mark = path.indexOf('?');

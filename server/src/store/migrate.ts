@@ -4,6 +4,7 @@ import { Problem } from '../problems.ts';
 import type { Dialect } from './dialect.ts';
 import { messaging } from './migrations/0001-messaging.ts';
 import { operator } from './migrations/0002-operator.ts';
+import { transactions } from './migrations/0004-transactions.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -17,7 +18,7 @@ export interface Migration {
 }
 
 /** In the order of their versions; a landed one never changes. */
-export const migrations: readonly Migration[] = [messaging, operator];
+export const migrations: readonly Migration[] = [messaging, operator, transactions];
 
 export const SCHEMA_VERSION = migrations.length;
 
@@ -51,8 +52,11 @@ export async function migrate(
   await tx.run(`UPDATE meta SET number = $1 WHERE name = 'schema'`, [table.length]);
 }
 
-/** Ids are handed out from memory; this many are reserved at a time. Those left at a crash are never used. */
-export const ID_BLOCK = 10_000;
+/**
+ * Ids are handed out from memory; this many are reserved at a time. Those left at a crash are never used. Large, because
+ * everything that waits to be stored may need one before the next reservation is on disk, a batch two thousand.
+ */
+export const ID_BLOCK = 1_000_000;
 
 export async function reserveIds(tx: Tx): Promise<number> {
   const row = await tx.get<{ next: number }>(

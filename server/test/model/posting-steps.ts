@@ -32,7 +32,7 @@ export const post: Step<'post'> = async (world, { to, count, wishes }) => {
 export const put: Step<'put'> = async (world, { to, id, content, wishes }) => {
   const draft = world.draft(wishes, `${id}${content}`);
   const expectation = world.queues[to].put(id, draft);
-  const outcome = await outcomeOf(world.service.messaging.posting.put(world.nameOf(to), id, toPost(draft), wishes));
+  const outcome = await outcomeOf(world.service.messaging.posting.put(world.nameOf(to), id, toPost(draft), { wishes }));
   const refusals = { known: false, taken: 'message-id-taken', full: 'destination-full' } as const;
   if (typeof expectation === 'string') {
     assert.equal(outcome, refusals[expectation]);
@@ -66,7 +66,7 @@ export const useLink: Step<'use link'> = async (world, { client, pick, count, wi
   const drafts = range(batch ? count : 1).map(() => ({ ...world.draft(wishes), volatile: false }));
   const before = world.links.stateOf(link);
   const outcome = await outcomeOf(
-    world.service.messaging.once.use(scopeOf(world, held), token, () => drafts.map(toPost), wishes),
+    world.service.messaging.once.use(scopeOf(world, held), token, () => drafts.map(toPost), { wishes }),
   );
   const messages = before === 'unused' ? modelPost(world, to, drafts) : undefined;
   if (before === 'unused' && messages === undefined) {

@@ -1,7 +1,10 @@
 /** The service under test: the use cases of messaging over a real store, in this process, with a clock of the test's own. */
+
 import { createPruner } from '../../src/duties/prune.ts';
 import { sweepDoomed } from '../../src/duties/sweep.ts';
+import { createSealer } from '../../src/ids.ts';
 import { createMessaging, type Messaging } from '../../src/messaging/messaging.ts';
+import { NO_TRANSACTIONS } from '../../src/messaging/usecases/enlisting.ts';
 import type { Store } from '../../src/store/store.ts';
 
 export const REMEMBER_IDS = 24 * 3_600_000;
@@ -31,8 +34,15 @@ export async function openService(open: (now: () => number) => Promise<Store>): 
   let parts = compose(store);
 
   function compose(store: Store) {
-    const options = { autoCreate: true, maxWaiting: 10, rememberIds: REMEMBER_IDS, onceLifetime: LINK_LIFETIME };
-    return { messaging: createMessaging(store, options), prune: createPruner(store, REMEMBER_IDS) };
+    const options = {
+      autoCreate: true,
+      maxWaiting: 10,
+      rememberIds: REMEMBER_IDS,
+      onceLifetime: LINK_LIFETIME,
+      enlister: NO_TRANSACTIONS,
+    };
+    const sealer = createSealer(store.secret);
+    return { messaging: createMessaging(store, sealer, options), prune: createPruner(store, REMEMBER_IDS) };
   }
 
   return {

@@ -1,11 +1,14 @@
 /** Two nodes on one store, or on SQLite one node that stands for both, with a clock that the test turns. */
+
 import { freshDatabase } from '../../../testing/databases.ts';
 import { temporaryFolder } from '../../../testing/folders.ts';
 import { sweepDoomed } from '../../src/duties/sweep.ts';
+import { createSealer } from '../../src/ids.ts';
 import type { Destination } from '../../src/messaging/destination.ts';
 import type { PostingWishes } from '../../src/messaging/message.ts';
 import { createMessaging, type Messaging } from '../../src/messaging/messaging.ts';
 import type { Settings } from '../../src/messaging/settings.ts';
+import { NO_TRANSACTIONS } from '../../src/messaging/usecases/enlisting.ts';
 import type { Draft } from '../../src/messaging/usecases/posting.ts';
 import type { Verdict } from '../../src/messaging/usecases/receiving.ts';
 import type { Client } from '../../src/messaging/usecases/waiting.ts';
@@ -26,13 +29,19 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
-const OPTIONS = { autoCreate: true, maxWaiting: 1000, rememberIds: 86_400_000, onceLifetime: 604_800_000 };
+const OPTIONS = {
+  autoCreate: true,
+  maxWaiting: 1000,
+  rememberIds: 86_400_000,
+  onceLifetime: 604_800_000,
+  enlister: NO_TRANSACTIONS,
+};
 
 export async function openNodes(engine: 'sqlite' | 'postgresql'): Promise<Nodes> {
   const clock = { time: 1_800_000_000_000 };
   const now = (): number => clock.time;
   const { stores, drop } = engine === 'sqlite' ? await onSqlite(now) : await onPostgres(now);
-  const nodes = stores.map((store) => createMessaging(store, OPTIONS));
+  const nodes = stores.map((store) => createMessaging(store, createSealer(store.secret), OPTIONS));
   let names = 0;
   return {
     clock,

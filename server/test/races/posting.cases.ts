@@ -35,7 +35,7 @@ export function postingRaces(nodes: () => Nodes): void {
         const scope = { kind, name: destination.name, batch };
         const parcel = (text: string) => () => (batch ? [draft(text), draft(`${text}+`)] : [draft(text)]);
         const use = (token: string, turn: number, text: string) =>
-          nodes().node(turn).once.use(scope, token, parcel(text), {});
+          nodes().node(turn).once.use(scope, token, parcel(text), { wishes: {} });
 
         const token = nodes().node(0).once.issue(scope);
         const outcomes = await race(SIXTEEN.map((turn) => () => use(token, turn, `first ${turn}`)));
@@ -61,7 +61,7 @@ export function postingRaces(nodes: () => Nodes): void {
   it('sixteen PUTs of one id: one is new, the others repeat it', async () => {
     const queue = await create(nodes(), 'queue');
     const outcomes = await race(
-      SIXTEEN.map((turn) => () => nodes().node(turn).posting.put(queue.name, 'one', draft('same'), {})),
+      SIXTEEN.map((turn) => () => nodes().node(turn).posting.put(queue.name, 'one', draft('same'), { wishes: {} })),
     );
     assert.deepEqual(tally(outcomes), { true: 1, false: 15 });
     assert.deepEqual(await receiveAll(nodes().node(0), queue), ['same']);
@@ -74,7 +74,7 @@ export function postingRaces(nodes: () => Nodes): void {
       contents.map((content, turn) => async () => {
         let isNew = false;
         const put = async () => {
-          isNew = await nodes().node(turn).posting.put(queue.name, 'one', draft(content), {});
+          isNew = await nodes().node(turn).posting.put(queue.name, 'one', draft(content), { wishes: {} });
         };
         const outcome = await outcomeOf(put());
         return outcome === 'ok' ? { content, isNew } : { content, refused: outcome };
@@ -93,7 +93,7 @@ export function postingRaces(nodes: () => Nodes): void {
     const put = (turn: number): Promise<boolean> =>
       nodes()
         .node(turn)
-        .posting.put(queue.name, `id-${turn}`, draft(`${turn}`), {});
+        .posting.put(queue.name, `id-${turn}`, draft(`${turn}`), { wishes: {} });
     const outcomes = await race(SIXTEEN.map((turn) => () => outcomeOf(put(turn))));
     assert.deepEqual(tally(outcomes), { ok: 4, 'destination-full': 12 });
     assert.equal((await receiveAll(nodes().node(0), queue)).length, 4);
@@ -108,7 +108,7 @@ export function postingRaces(nodes: () => Nodes): void {
     const use = (turn: number) =>
       nodes()
         .node(turn)
-        .once.use(scope, token, () => [draft('x')], {});
+        .once.use(scope, token, () => [draft('x')], { wishes: {} });
     const outcomes = await race(SIXTEEN.map((turn) => () => use(turn)));
     assert.deepEqual(tally(outcomes.map((outcome) => outcome?.state)), { posted: 1, used: 15 });
   });

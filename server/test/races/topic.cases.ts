@@ -1,7 +1,9 @@
 /** Races of a topic: readers that follow `next` skip nothing and repeat nothing, whatever is posted meanwhile. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { eventually } from '../../../testing/eventually.ts';
+import { createSealer } from '../../src/ids.ts';
 import type { Destination } from '../../src/messaging/destination.ts';
 import { createReading } from '../../src/messaging/usecases/reading.ts';
 import { createWaiters } from '../../src/messaging/usecases/waiters.ts';
@@ -45,7 +47,7 @@ export function topicRaces(nodes: () => Nodes): void {
           if (part % 4 !== 3) await post(node, topic, `${poster}.${part}`, { persistent: part % 2 === 0 });
           else {
             const scope = { kind: 'topic' as const, name: topic.name, batch: poster % 2 === 0 };
-            await node.once.use(scope, node.once.issue(scope), () => [draft(`${poster}.${part}`)], {});
+            await node.once.use(scope, node.once.issue(scope), () => [draft(`${poster}.${part}`)], { wishes: {} });
           }
         }
       }),
@@ -83,7 +85,8 @@ export function topicRaces(nodes: () => Nodes): void {
   it('a reader who knows that a message was stored finds it, though an earlier look is still under way', async () => {
     const topic = await create(nodes(), 'topic');
     const [store] = nodes().stores as [Store];
-    const { sealer, reading } = nodes().node(0);
+    const { reading } = nodes().node(0);
+    const sealer = createSealer(store.secret);
     const start = await reading.position(topic);
     let held: (() => void) | undefined;
     const release = new Promise<void>((resolve) => {
@@ -116,7 +119,8 @@ export function topicRaces(nodes: () => Nodes): void {
   it('readers who ask together share a look', async () => {
     const topic = await create(nodes(), 'topic');
     const [store] = nodes().stores as [Store];
-    const { sealer, reading } = nodes().node(0);
+    const { reading } = nodes().node(0);
+    const sealer = createSealer(store.secret);
     const start = await reading.position(topic);
     await post(nodes().node(0), topic, 'one');
     let looks = 0;

@@ -1,6 +1,6 @@
 /** SQL of destinations: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
-import type { Tx } from '../../store/store.ts';
+import { IS_ASIDE, IS_OVER, type Tx } from '../../store/store.ts';
 import { COUNT_LIMIT, type Counts, type Destination, type DestinationRecord, makeDestination } from '../destination.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
 
@@ -84,7 +84,7 @@ export async function deleteDestination(tx: Tx, id: number): Promise<void> {
 export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<boolean> {
   if (kind === 'topic') await tx.get(`SELECT last FROM topic_position WHERE dest = $1 ${tx.dialect.forUpdate}`, [id]);
   for (const { delivery, message } of tx.dialect.places) {
-    const aside = `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state IN (1, 2, 4))`;
+    const aside = `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE})`;
     const inPlace =
       kind === 'queue'
         ? `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)`
@@ -100,8 +100,9 @@ export async function countQueue(tx: Tx, id: number): Promise<Counts> {
     `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS counted)`;
   for (const { delivery } of tx.dialect.places) {
     const row = await tx.get<typeof counts>(
-      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, 'state = 2')} AS delayed,
-              ${part(delivery, 'state = 1')} AS leased, ${part(delivery, 'state = 6')} AS dead`,
+      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, `${IS_ASIDE} AND state = 2`)} AS delayed,
+              ${part(delivery, `${IS_ASIDE} AND state = 1`)} AS leased,
+              ${part(delivery, `${IS_OVER} AND state = 6`)} AS dead`,
       [id],
     );
     for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += row?.[name] ?? 0;
@@ -128,6 +129,19 @@ export async function destinationsById(tx: Tx, ids: readonly number[]): Promise<
     tx.dialect.list(ids),
   ]);
   return new Map(rows.map((row) => [row.id, toDestination(row)]));
+}
+
+/**
+ * The queue of this name, made if there is none, and kept from being deleted until the transaction ends: a message that
+ * goes into a queue while it is deleted would be swept away with it.
+ */
+export async function holdQueue(tx: Tx, fresh: DestinationRecord): Promise<Destination> {
+  for (;;) {
+    await insertDestination(tx, fresh);
+    const held = await lockDestination(tx, 'queue', fresh.name);
+    // Deleted between the two statements: there is none again.
+    if (held !== undefined) return held;
+  }
 }
 
 /** True when it was not known as one before. */

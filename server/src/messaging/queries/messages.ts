@@ -1,5 +1,5 @@
 /** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
-import type { StoredMessage, Tx } from '../../store/store.ts';
+import { IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
 
 export interface MessageRow {
   readonly id: number;
@@ -131,7 +131,7 @@ export async function removeMessages(tx: Tx, ids: readonly number[]): Promise<{ 
 export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[]> {
   const ids: number[] = [];
   for (const { delivery } of tx.dialect.places) {
-    for (const states of ['state = 0', 'state IN (1, 2, 4) AND state <> 4']) {
+    for (const states of ['state = 0', `${IS_ASIDE} AND state <> 4`]) {
       const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2 ${tx.dialect.forUpdate}`;
       ids.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
     }
@@ -154,16 +154,31 @@ export async function putBack(tx: Tx, id: number, token: number): Promise<boolea
   return changed > 0;
 }
 
-/** Which of these destinations have something to take. */
-export async function withReadyMessages(tx: Tx, destinations: readonly number[]): Promise<number[]> {
-  const found = new Set<number>();
+/** How many messages each of these destinations has to give; counting stops at the limit. */
+export async function withReadyMessages(
+  tx: Tx,
+  destinations: readonly number[],
+  limit: number,
+): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
   for (const { delivery } of tx.dialect.places) {
-    const rows = await tx.all<{ id: number }>(
-      `SELECT id FROM destination WHERE id ${tx.dialect.inList('$1')}
-         AND EXISTS (SELECT 1 FROM ${delivery} WHERE ${delivery}.dest = destination.id AND ${delivery}.state = 0)`,
+    const rows = await tx.all<{ id: number; ready: number }>(
+      `SELECT id, (SELECT count(*) FROM (SELECT 1 FROM ${delivery} AS waiting
+                   WHERE waiting.dest = destination.id AND waiting.state = 0 LIMIT ${limit}) AS counted) AS ready
+       FROM destination WHERE id ${tx.dialect.inList('$1')}`,
       [tx.dialect.list(destinations)],
     );
-    for (const { id } of rows) found.add(id);
+    for (const { id, ready } of rows) if (ready > 0) found.set(id, ready + (found.get(id) ?? 0));
   }
-  return [...found];
+  return found;
+}
+
+export async function messagesById(tx: Tx, ids: readonly number[]): Promise<Map<number, StoredMessage>> {
+  const found = new Map<number, StoredMessage>();
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT id, dest, pos, posted, content_type, headers, name, body FROM ${message}
+      WHERE id ${tx.dialect.inList('$1')}`;
+    for (const row of await tx.all<MessageRow>(text, [tx.dialect.list(ids)])) found.set(row.id, toMessage(row));
+  }
+  return found;
 }

@@ -1,5 +1,5 @@
 /** SQL of deliveries whose time has come, and of dead letters: the same text on both engines. */
-import { isVolatile, type Tx } from '../../store/store.ts';
+import { CAN_EXPIRE, isVolatile, type Tx } from '../../store/store.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 
@@ -58,7 +58,7 @@ export async function expireDue(tx: Tx, now: number, keptUntil: number, limit: n
   let count = 0;
   for (const { delivery } of tx.dialect.places) {
     const text = `UPDATE ${delivery} SET state = 7, due = $2 WHERE id IN
-      (SELECT id FROM ${delivery} WHERE expires <= $1 AND state IN (0, 1, 2) AND state <> 1 ORDER BY expires, id
+      (SELECT id FROM ${delivery} WHERE expires <= $1 AND ${CAN_EXPIRE} AND state <> 1 ORDER BY expires, id
        LIMIT $3 ${tx.dialect.skipLocked})`;
     count += await tx.run(text, [now, keptUntil, limit]);
   }

@@ -26,8 +26,10 @@ const TRUST_MILLISECONDS = 1000;
 export interface Destinations {
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
-  /** Throws 404 when there is none. */
+  /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
   get(kind: DestinationKind, name: string): Promise<Destination>;
+  /** The same as it is in the store at this moment, whatever another node did to it just now. */
+  look(kind: DestinationKind, name: string): Promise<Destination>;
   /** Gives the existing one, or makes it with default settings. */
   ensure(kind: DestinationKind, name: string): Promise<Destination>;
   create(kind: DestinationKind, name: string, settings: Settings): Promise<Destination>;
@@ -50,7 +52,12 @@ export function createDestinations(store: Store): Destinations {
   const keyById = new Map<number, string>();
   const keyOf = (kind: DestinationKind, name: string): string => `${kind} ${name}`;
 
-  function remember(destination: Destination): Destination {
+  /** Grows with every change that is heard of. */
+  let changes = 0;
+
+  /** `since`: the count of changes before the look. What was seen before a change must not be remembered after it. */
+  function remember(destination: Destination, since: number): Destination {
+    if (since !== changes) return destination;
     if (remembered.size >= MAX_REMEMBERED) {
       remembered.clear();
       keyById.clear();
@@ -75,15 +82,21 @@ export function createDestinations(store: Store): Destinations {
       remembered.clear();
       keyById.clear();
     }
+    if (everything || changed?.length) changes++;
     for (const id of changed ?? []) forgetKey(keyById.get(id));
   });
 
   async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
     const entry = remembered.get(keyOf(kind, name));
     if (entry !== undefined && entry.until > performance.now()) return entry.destination;
+    return findStored(kind, name);
+  }
+
+  async function findStored(kind: DestinationKind, name: string): Promise<Destination | undefined> {
+    const since = changes;
     const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
     if (found === undefined) forgetKey(keyOf(kind, name));
-    return found && remember(found);
+    return found && remember(found, since);
   }
 
   /** Inserts it unless it is there; either way gives what is there afterwards. */
@@ -99,25 +112,25 @@ export function createDestinations(store: Store): Destinations {
 
   return {
     find,
-    async get(kind, name) {
-      const found = await find(kind, name);
-      if (found !== undefined) return found;
-      throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
-    },
+    get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
+    look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
     async ensure(kind, name) {
       const found = await find(kind, name);
       if (found !== undefined) return found;
-      return remember((await insert(kind, name, {})).destination);
+      const since = changes;
+      return remember((await insert(kind, name, {})).destination, since);
     },
     async create(kind, name, settings) {
       checkName(name, 'destination name');
+      const since = changes;
       const { created, destination } = await insert(kind, name, settings);
       if (!created) throw new Problem('destination-exists', `there is a ${kind} named ${name} already`);
-      return remember(destination);
+      return remember(destination, since);
     },
     async put(kind, name, settings, check) {
       checkName(name, 'destination name');
       const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
+      const since = changes;
       const outcome = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
         check(present);
@@ -133,7 +146,7 @@ export function createDestinations(store: Store): Destinations {
         return { created: true, destination: makeDestination(fresh, false) };
       });
       if (outcome === undefined) return this.put(kind, name, settings, check);
-      const destination = remember(outcome.destination);
+      const destination = remember(outcome.destination, since);
       if (!outcome.created) store.announce({ changed: [destination.id] });
       return { destination, created: outcome.created };
     },
@@ -141,7 +154,7 @@ export function createDestinations(store: Store): Destinations {
       refuseClients(kind, name);
       const removed = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
-        if (present === undefined) throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
+        if (present === undefined) return unknown(kind, name);
         check(present);
         if (!force && (await holdsMessages(tx, present))) {
           throw new Problem(
@@ -162,4 +175,8 @@ export function createDestinations(store: Store): Destinations {
       forgetKey(keyOf(kind, name));
     },
   };
+}
+
+function unknown(kind: DestinationKind, name: string): never {
+  throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
 }

@@ -11,7 +11,7 @@
 import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { timeAfter } from '../message.ts';
-import { destinationsById, findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
+import { destinationsById, holdQueue, markDeadLetter } from '../queries/destinations.ts';
 import {
   type DueDelivery,
   expireDue,
@@ -37,8 +37,7 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
   async function bury(tx: Tx, queue: Destination, dead: readonly DueDelivery[], now: number): Promise<Destination> {
     const name = queue.effective['dead-letter'] as string;
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: now } as const;
-    await insertDestination(tx, fresh);
-    const target = (await findDestination(tx, 'queue', name)) as Destination;
+    const target = await holdQueue(tx, fresh);
     await markDeadLetter(tx, target.id);
     const due = timeAfter(now, queue.effective.retention);
     for (const delivery of dead) {

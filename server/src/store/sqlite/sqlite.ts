@@ -1,6 +1,6 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 import { createIdBlocks } from '../id-blocks.ts';
@@ -11,7 +11,7 @@ import { createWaker } from '../waker.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { createConnection, explain } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
-import { createDiskReserve } from './disk.ts';
+import { createDiskReserve, type DiskReserve } from './disk.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createMessages } from './messages.ts';
@@ -29,33 +29,44 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
 export async function openSqlite(folder: string, options: SqliteOptions = {}): Promise<Store> {
   const { reserveBytes = RESERVE_BYTES, now = Date.now, onError = () => {} } = options;
   prepareFolder(folder);
-  const lock = lockFolder(folder);
+  let lock: { release(): void } | undefined;
   let db: DatabaseSync | undefined;
   try {
+    lock = lockFolder(folder);
+    const disk = createDiskReserve(folder, reserveBytes);
     const file = join(folder, 'waypost.db');
     db = new DatabaseSync(file);
     // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
     db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH ':memory:' AS volatile`);
     for (const statement of sqliteMessageTables('volatile.')) db.exec(statement);
-    return await compose(db, file, folder, lock);
+    return await compose(db, file, disk, lock);
   } catch (error) {
     db?.close();
-    lock.release();
-    throw explain(error);
+    lock?.release();
+    throw explainOpening(folder, error);
   }
 
-  async function compose(db: DatabaseSync, file: string, folder: string, lock: { release(): void }): Promise<Store> {
+  async function compose(db: DatabaseSync, file: string, disk: DiskReserve, lock: { release(): void }): Promise<Store> {
     const connection = createConnection(db);
-    const disk = createDiskReserve(folder, reserveBytes);
     const checkpointer = createCheckpointer(file, db, onError);
     // Numbers of arrival come from the same counter as ids: it only ever rises, also over restarts.
     db.function('next_arrival', () => ids.next());
     const dialect = sqliteDialect('next_arrival()');
+    let refusing = false;
     const group = createGroupCommit(connection, dialect, {
-      refuseGrowth: disk.refuseGrowth,
+      refuseGrowth() {
+        const refusal = disk.refuseGrowth();
+        // While there still is room for it: with an empty WAL, receiving goes on in the room that the WAL has already.
+        if (refusal !== undefined && !refusing) checkpointer.now();
+        refusing = refusal !== undefined;
+        return refusal;
+      },
       committed: checkpointer.committed,
-      full: disk.dropBallast,
+      full() {
+        const dropped = disk.dropBallast();
+        return checkpointer.now() || dropped;
+      },
     });
     await group.transaction((tx) => migrate(tx, 'sqlite'));
     const secret = await group.transaction(readSecret);
@@ -91,11 +102,27 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
   }
 }
 
+/** One line for the person who starts the service: which folder, and what the engine says about it. */
+function explainOpening(folder: string, error: unknown): unknown {
+  const explained = explain(error);
+  const cause = explained instanceof Problem ? explained.cause : error;
+  if (!(cause instanceof Error) || !('errcode' in cause)) return explained;
+  const code = explained instanceof Problem ? explained.code : 'store-unavailable';
+  return new Problem(code, `the store in the data folder ${folder} cannot be opened: ${cause.message}`, {}, cause);
+}
+
 function prepareFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(resolve(folder));
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Problem('store-unavailable', `the data folder ${folder} cannot be written: ${(error as Error).message}`);
   }
+}
+
+/** Not `mkdirSync` with `recursive`: that never returns where the parent exists but takes no folders, as under /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 }
