@@ -99,7 +99,7 @@ const queueSettings: fc.Arbitrary<QueueSettings> = fc.record(
     'max-deliveries': fc.constantFrom(1, 2, 3),
     ttl: fc.constantFrom(5, 120),
     delay: fc.constantFrom(0, 2),
-    retention: fc.constantFrom(0, 0.0005, 60),
+    retention: fc.constantFrom(0, 0.0005, 10, 60),
     'max-length': fc.constantFrom(1, 3, 6),
   },
   { requiredKeys: [] },
