@@ -3,6 +3,7 @@
  * readers of the command line and of the environment, and the type all come from it.
  */
 import { parseArgs } from 'node:util';
+import { type Cidr, cidr } from './kinds.ts';
 
 interface Setting<T> {
   readonly default: T;
@@ -80,6 +81,20 @@ const list = (value: string, help: string): Setting<readonly string[]> => ({
       .filter((part) => part !== ''),
 });
 
+const cidrs = (help: string): Setting<readonly Cidr[]> => ({
+  default: [],
+  value: 'CIDR,…',
+  help,
+  read: (given) =>
+    list('', '')
+      .read(given)
+      .map((part) => {
+        const range = cidr.read(part);
+        if (range === undefined) throw new ConfigError(`must be a list of ${cidr.expected}, not "${part}"`);
+        return range;
+      }),
+});
+
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 function httpUrl(given: string): string {
@@ -114,6 +129,9 @@ export const settings = {
   },
   'trusted-proxies': list('IP,…', 'addresses of proxies whose Forwarded and X-Forwarded-* fields are believed'),
   'cors-origins': list('ORIGIN,…', 'web origins that may call the service from a browser; * for all'),
+  'outbound-allow': cidrs(
+    'addresses that are not public but may be called; a service bound to loopback alone may call loopback',
+  ),
   'auto-create': flag(true, 'posting to an unknown destination creates it'),
   'max-body': number(10 * MIB, 'largest body in bytes', { min: 1 }),
   'max-headers': number(16 * 1024, 'largest header section in bytes', { min: 1024, max: MIB }),

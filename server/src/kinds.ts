@@ -1,4 +1,5 @@
 /** What a short text from outside may be: a number, a length of time, a truth. Said once for reader and description. */
+import { isIP } from 'node:net';
 
 export interface Kind<T> {
   /** Undefined when the text is not of this kind. */
@@ -57,3 +58,23 @@ export function oneOf<W extends string>(...words: W[]): Kind<W> {
     schema: { type: 'string', enum: words },
   };
 }
+
+/** A range of IP addresses. */
+export interface Cidr {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+export const cidr: Kind<Cidr> = {
+  read(text) {
+    const [address = '', length, ...rest] = text.split('/');
+    const version = isIP(address);
+    const most = version === 4 ? 32 : 128;
+    if (version === 0 || rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length))) return undefined;
+    const prefix = length === undefined ? most : Number(length);
+    return prefix <= most ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined;
+  },
+  expected: 'an IP address or a range such as 10.0.0.0/8',
+  schema: { type: 'string' },
+};

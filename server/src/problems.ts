@@ -67,6 +67,11 @@ export const problems = {
   'uri-too-long': [414, 'The address is too long', 'Follow links instead of building addresses.'],
   'unsupported-media-type': [415, 'The media type is not understood here', 'Accept-Post lists what is understood.'],
   invalid: [422, 'The content can be read but is wrong', 'Look at `errors`: each points at a field.'],
+  'address-refused': [
+    422,
+    'The address may not be called',
+    'Only public http and https addresses are called. The operator can allow others with --outbound-allow.',
+  ],
   'too-many-requests': [429, 'Too many requests', 'Wait as long as Retry-After says.'],
   'headers-too-large': [431, 'The header fields are too large', 'Send fewer or shorter fields.'],
   'request-timeout': [408, 'The request did not arrive in time', 'Send it again, faster.'],
