@@ -29,6 +29,25 @@ export const paths = {
   purge: resource('/queues/{name}/purge'),
   redrive: resource('/queues/{name}/redrive'),
 
+  transactionManager: resource('/transaction-manager'),
+  transaction: resource('/transaction-manager/transactions/{transaction}'),
+  participants: resource('/transaction-manager/transactions/{transaction}/participants'),
+  participant: resource('/transaction-manager/transactions/{transaction}/participants/{participant}'),
+  resolveParticipant: resource('/transaction-manager/transactions/{transaction}/participants/{participant}/resolve'),
+  retryTransaction: resource('/transaction-manager/transactions/{transaction}/retry-now'),
+  transactionMessages: resource('/transaction-manager/transactions/{transaction}/messages'),
+
+  reservations: { airline: resource('/airline/reservations'), hotel: resource('/hotel/reservations') },
+  reservation: {
+    airline: resource('/airline/reservations/{reservation}'),
+    hotel: resource('/hotel/reservations/{reservation}'),
+  },
+  transactionState: {
+    airline: resource('/airline/reservations/{reservation}/transaction-state'),
+    hotel: resource('/hotel/reservations/{reservation}/transaction-state'),
+  },
+  outcome: { airline: resource('/tickets/{reservation}'), hotel: resource('/rooms/{reservation}') },
+
   operatorNotices: resource('/operator-notices'),
   operatorNotice: resource('/operator-notices/{notice}'),
   acknowledgeNotice: resource('/operator-notices/{notice}/acknowledge'),

@@ -74,6 +74,42 @@ export const problems = {
   ],
   'too-many-requests': [429, 'Too many requests', 'Wait as long as Retry-After says.'],
   'headers-too-large': [431, 'The header fields are too large', 'Send fewer or shorter fields.'],
+  'no-participants': [
+    409,
+    'The transaction has no participants',
+    'Register at least one participant before the commit. The transaction stays uncommitted.',
+  ],
+  'transaction-rolled-back': [
+    409,
+    'The transaction was rolled back',
+    'The member `transaction` says why. Nothing of it took effect; begin a new transaction.',
+  ],
+  'transaction-committed': [
+    409,
+    'The transaction was committed',
+    'The decision to commit was taken before; it is never reversed.',
+  ],
+  'transaction-heuristic': [
+    409,
+    'The transaction ended mixed',
+    'Some participants did not do what was decided. An operator has been told; look at the participants.',
+  ],
+  'transaction-gone': [410, 'The transaction is over', 'It has ended and takes part in nothing any more.'],
+  'commit-begun': [
+    412,
+    'The commit of the transaction has begun',
+    'Participants can be registered only before the commit. Begin a new transaction.',
+  ],
+  'not-reachable': [
+    422,
+    'The address may not be called',
+    'Only http and https addresses that the service is allowed to call can be given.',
+  ],
+  'out-of-turn': [
+    409,
+    'The state cannot be changed now',
+    'Only the transaction manager changes it, in the order of the two-phase commit.',
+  ],
   'request-timeout': [408, 'The request did not arrive in time', 'Send it again, faster.'],
   forbidden: [403, 'The operation is not for clients', 'Only the service itself does this.'],
   internal: [500, 'Something went wrong inside Waypost', 'Report it with the X-Request-Id of this answer.'],

@@ -76,8 +76,10 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
 }
 
 async function insertAll(tx: Tx, posting: Posting): Promise<void> {
-  const { destination, kind, messages } = posting;
-  const visible = kind === 'topic' ? messages.filter((message) => message.delayedUntil === null).length : 0;
+  const { destination, kind, messages, held } = posting;
+  const hasPosition = (message: NewMessage): boolean =>
+    kind === 'topic' && message.delayedUntil === null && held === undefined;
+  const visible = messages.filter(hasPosition).length;
   let position = 0;
   if (visible > 0) {
     const row = await tx.get<{ last: number }>(
@@ -87,10 +89,11 @@ async function insertAll(tx: Tx, posting: Posting): Promise<void> {
     position = (row?.last ?? 0) - visible;
   }
   for (const message of messages) {
-    const hasPosition = kind === 'topic' && message.delayedUntil === null;
-    if (hasPosition) position++;
-    await insertMessage(tx, posting, message, hasPosition ? position : null);
-    if (!hasPosition) await insertDelivery(tx, destination, message);
+    const isPlaced = hasPosition(message);
+    if (isPlaced) position++;
+    await insertMessage(tx, posting, message, isPlaced ? position : null);
+    if (held !== undefined) await holdMessage(tx, posting, message, held);
+    else if (!isPlaced) await insertDelivery(tx, destination, message);
   }
 }
 
@@ -129,5 +132,31 @@ async function insertDelivery(tx: Tx, destination: number, message: NewMessage):
        (id, dest, rank, ord, state, due, expires, tries, token, size${column})
      VALUES ($1, $2, $3, ${tx.dialect.nextArrival}, $4, $5, $6, 0, 0, $7${value})`,
     [id, destination, rank, delayedUntil === null ? 0 : 2, delayedUntil, expires, body.length],
+  );
+}
+
+/** Its place in the order comes with the commit; what it took that a rollback must free again is noted. */
+async function holdMessage(tx: Tx, posting: Posting, message: NewMessage, held: number): Promise<void> {
+  const { destination, kind, name, once } = posting;
+  const { column, value } = durability(tx, message);
+  await tx.run(
+    `INSERT INTO ${tx.dialect.placeOf(message.id).delivery}
+       (id, dest, rank, ord, state, due, expires, tries, token, size, tx${column})
+     VALUES ($1, $2, $3, 0, 4, NULL, $4, 0, 0, $5, $6${value})`,
+    [message.id, destination, message.rank, message.expires, message.body.length, held],
+  );
+  await tx.run(
+    `INSERT INTO txn_message (txn, message, dest, topic, name_hash, chain, link, delayed)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      held,
+      message.id,
+      destination,
+      kind === 'topic' ? 1 : 0,
+      name?.hash ?? null,
+      once?.chain ?? null,
+      once?.n ?? null,
+      message.delayedUntil,
+    ],
   );
 }

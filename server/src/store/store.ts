@@ -94,6 +94,8 @@ export interface Posting {
   readonly once?: OnceUse;
   /** The id the client chose for its only message, so that a repeat is recognised. */
   readonly name?: MessageName;
+  /** Held by this transaction: seen by nobody until it commits. */
+  readonly held?: number;
   /** The most that may wait in the destination. */
   readonly limits?: { readonly length?: number; readonly bytes?: number };
 }
@@ -158,6 +160,8 @@ export type SettleOutcome = 'done' | 'dead' | 'overtaken' | 'gone';
 /** The hot paths. Each call is one atomic step; calls that arrive together share a commit and a round trip. */
 export interface MessageStore {
   post(posting: Posting): Promise<PostOutcome>;
+  /** Posts inside a transaction that does more. */
+  postIn(tx: Tx, posting: Posting): Promise<PostOutcome>;
   claim(claim: Claim): Promise<ClaimedMessage[]>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Whether volatile messages still find room in memory; what does not is stored on disk. */

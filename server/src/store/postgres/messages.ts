@@ -131,6 +131,11 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
       }
       return (call.kind === 'queue' ? queues : topics).submit(call);
     },
+    async postIn(tx, call) {
+      const outcome = await postAlone(tx, call);
+      floors.forget(call.destination);
+      return outcome;
+    },
     claim(call) {
       const lane = claiming[call.destination % CLAIM_LANES];
       if (lane === undefined) throw new RangeError(`destination ${call.destination}`);

@@ -173,6 +173,7 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
       }
       return group.submit(() => post(posting), options);
     },
+    postIn: postAlone,
     claim: gatherClaims(group, claimTogether),
     settle: (settlement) => group.submit(() => settle(settlement)),
     hasVolatileRoom: () => (pageCount.get() as { page_count: number }).page_count * pageSize < MAX_VOLATILE_BYTES,

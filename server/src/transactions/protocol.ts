@@ -1,0 +1,243 @@
+/**
+ * Two-phase commit, as pure rules.
+ *
+ *                      commit asked                 all prepared: DECISION          all confirmed
+ *     uncommitted ---------------------> preparing ------------------> committing ----------------> committed
+ *          |                                 |                             |
+ *          | rollback asked, timeout         | one refuses, timeout,       | a participant went the other way
+ *          v                                 v rollback asked: DECISION    v
+ *     rolling-back <-------------------------+                         heuristic-…
+ *          |                                                               ^
+ *          | all confirmed                     a participant committed     |
+ *          v                                                               |
+ *     rolled-back         rolling-back ------------------------------------+
+ *
+ * What is on disk before what is sent: the participants and `preparing` before the first prepare; the decision (one
+ * conditional write of the state) before the first commit; each vote and confirmation before the next step that rests on
+ * it. Without a decision on disk the answer is rollback (presumed abort). Orders of phase two are a function of the
+ * transaction's row, so it does not matter who sends them or how often.
+ */
+
+export type TransactionState =
+  | 'uncommitted'
+  | 'preparing'
+  | 'committing'
+  | 'committed'
+  | 'rolling-back'
+  | 'rolled-back'
+  | 'heuristic-mixed'
+  | 'heuristic-hazard'
+  | 'heuristic-commit'
+  | 'heuristic-rollback';
+
+export const TRANSACTION_STATES = [
+  'uncommitted',
+  'preparing',
+  'committing',
+  'committed',
+  'rolling-back',
+  'rolled-back',
+  'heuristic-mixed',
+  'heuristic-hazard',
+  'heuristic-commit',
+  'heuristic-rollback',
+] as const satisfies readonly TransactionState[];
+
+/**
+ * What the log knows of a participant. `asked`: a prepare may have been sent and no vote is known. `refused` and `read-only` are
+ * out of phase two. `hazard`: an operator said that nobody knows.
+ */
+export type ParticipantState =
+  | 'registered'
+  | 'asked'
+  | 'prepared'
+  | 'read-only'
+  | 'refused'
+  | 'committed'
+  | 'rolled-back'
+  | 'heuristic-commit'
+  | 'heuristic-rollback'
+  | 'hazard';
+
+export type Order = 'prepared' | 'committed' | 'rolled-back';
+
+export interface ParticipantLog {
+  readonly id: number;
+  readonly uri: string;
+  readonly state: ParticipantState;
+  readonly tries: number;
+  /** Not to be asked before this time; null: at once. */
+  readonly nextTry: number | null;
+  /** Of this service: its changes are fenced by the database, so no late prepare can follow a rollback. */
+  readonly isLocal: boolean;
+}
+
+export interface TransactionLog {
+  readonly state: TransactionState;
+  /** Before the decision: until when. */
+  readonly deadline: number;
+}
+
+/** A prepare that is under way when a rollback is decided may arrive this much after the deadline. */
+export const STRAGGLER_MARGIN = 15_000;
+
+export const isRunning = (state: TransactionState): boolean =>
+  state === 'preparing' || state === 'committing' || state === 'rolling-back';
+
+export const isFinal = (state: TransactionState): boolean => state !== 'uncommitted' && !isRunning(state);
+
+export type Step =
+  | { readonly do: 'decide'; readonly decision: 'committing' }
+  | { readonly do: 'decide'; readonly decision: 'rolling-back'; readonly reason: string }
+  | { readonly do: 'finish'; readonly outcome: TransactionState }
+  | { readonly do: 'order'; readonly order: Order; readonly to: readonly ParticipantLog[] }
+  /** Nothing is due; `until` is when something will be. */
+  | { readonly do: 'wait'; readonly until: number };
+
+/** What is to be done next, from what is on disk. The first try and recovery both ask this. */
+export function nextStep(transaction: TransactionLog, participants: readonly ParticipantLog[], now: number): Step {
+  switch (transaction.state) {
+    case 'preparing':
+      return stepInPhaseOne(transaction, participants, now);
+    case 'committing':
+      return stepInPhaseTwo('committed', transaction, participants, now);
+    case 'rolling-back':
+      return stepInPhaseTwo('rolled-back', transaction, participants, now);
+    default:
+      return { do: 'wait', until: Number.POSITIVE_INFINITY };
+  }
+}
+
+function stepInPhaseOne({ deadline }: TransactionLog, participants: readonly ParticipantLog[], now: number): Step {
+  const refusing = participants.find(({ state }) => state === 'refused');
+  if (refusing !== undefined) {
+    return { do: 'decide', decision: 'rolling-back', reason: `${refusing.uri} refused to prepare` };
+  }
+  const open = participants.filter(({ state }) => state === 'registered' || state === 'asked');
+  if (open.length === 0) return { do: 'decide', decision: 'committing' };
+  if (now >= deadline) {
+    return { do: 'decide', decision: 'rolling-back', reason: `no vote of ${open[0]?.uri} before the timeout` };
+  }
+  return dueOf('prepared', open, now, deadline);
+}
+
+function stepInPhaseTwo(
+  order: 'committed' | 'rolled-back',
+  { deadline }: TransactionLog,
+  participants: readonly ParticipantLog[],
+  now: number,
+): Step {
+  const open = participants.filter((participant) => isOutstanding(participant, order));
+  if (open.length > 0) return dueOf(order, open, now, deadline + STRAGGLER_MARGIN);
+  return { do: 'finish', outcome: outcomeOf(order, participants) };
+}
+
+/** Commit goes to those who are prepared; rollback to everyone who has not refused or dropped out. */
+function isOutstanding({ state }: ParticipantLog, order: 'committed' | 'rolled-back'): boolean {
+  if (order === 'committed') return state === 'prepared';
+  return state === 'registered' || state === 'asked' || state === 'prepared';
+}
+
+function dueOf(order: Order, open: readonly ParticipantLog[], now: number, latest: number): Step {
+  const to = open.filter(({ nextTry }) => nextTry === null || nextTry <= now);
+  if (to.length > 0) return { do: 'order', order, to };
+  const next = Math.min(...open.map(({ nextTry }) => nextTry ?? now));
+  return { do: 'wait', until: order === 'prepared' ? Math.min(next, latest) : next };
+}
+
+/** How it ended, when nobody is outstanding. */
+function outcomeOf(order: 'committed' | 'rolled-back', participants: readonly ParticipantLog[]): TransactionState {
+  const states = new Set(participants.map(({ state }) => state));
+  if (states.has('hazard')) return 'heuristic-hazard';
+  const opposite = order === 'committed' ? 'heuristic-rollback' : 'heuristic-commit';
+  if (!states.has(opposite)) return order;
+  return states.has(order) ? 'heuristic-mixed' : opposite;
+}
+
+/** An answer of a participant: a status (0: there was none) and the state its body names, if any. */
+export interface Reply {
+  readonly status: number;
+  readonly state?: string;
+  /** For the log. */
+  readonly detail?: string;
+}
+
+/** What an answer means. `look`: ask for its state with GET. `again`: ask again later. */
+export type Meaning = ParticipantState | 'look' | 'again';
+
+/** B5: what an answer to prepare means. */
+export function meaningOfVote(reply: Reply): Meaning {
+  const { status, state } = reply;
+  if (status === 200 || status === 204) {
+    if (state === 'read-only') return 'read-only';
+    return state === undefined || state === 'prepared' ? 'prepared' : 'look';
+  }
+  if (status === 409 || status === 404 || status === 410) return 'refused';
+  return status === 412 ? 'look' : 'again';
+}
+
+/** What a look at a participant that was asked to prepare means. */
+export function meaningOfLookBeforeVote(reply: Reply): Meaning {
+  if (reply.status === 404 || reply.status === 410) return 'refused';
+  if (reply.status !== 200) return 'again';
+  switch (reply.state) {
+    case 'prepared':
+      return 'prepared';
+    case 'read-only':
+      return 'read-only';
+    case 'rolled-back':
+      return 'refused';
+    // It went ahead by itself before anything was decided; phase two will find out.
+    case 'committed':
+      return 'prepared';
+    default:
+      return 'again';
+  }
+}
+
+/** B6: what an answer to an order of phase two means. */
+export function meaningOfConfirmation(order: 'committed' | 'rolled-back', reply: Reply): Meaning {
+  const { status, state } = reply;
+  if (status === 200 || status === 204) return state === undefined || state === order ? order : 'look';
+  if (status === 410 || (status === 404 && order === 'rolled-back')) return order;
+  return status === 409 || status === 412 ? 'look' : 'again';
+}
+
+/** What a look at a participant that did not confirm means. */
+export function meaningOfLook(order: 'committed' | 'rolled-back', reply: Reply): Meaning {
+  if (reply.status === 410 || (reply.status === 404 && order === 'rolled-back')) return order;
+  if (reply.status !== 200) return 'again';
+  if (reply.state === order) return order;
+  if (reply.state === 'committed') return 'heuristic-commit';
+  return reply.state === 'rolled-back' ? 'heuristic-rollback' : 'again';
+}
+
+/**
+ * What is noted of a participant after an answer. A prepare whose answer nobody knows may still arrive: such a
+ * participant's rollback is repeated when the last straggler must have arrived, and only then counts.
+ */
+export function noteAfter(
+  participant: ParticipantLog,
+  { deadline }: TransactionLog,
+  order: Order,
+  meaning: Exclude<Meaning, 'look'>,
+  now: number,
+): { state: ParticipantState; tries: number; nextTry: number | null } {
+  const tries = participant.tries + 1;
+  if (meaning === 'again') return { state: participant.state, tries, nextTry: now + pauseAfter(order, tries) };
+  const quiet = deadline + STRAGGLER_MARGIN;
+  if (meaning === 'rolled-back' && participant.state === 'asked' && !participant.isLocal && now < quiet) {
+    return { state: 'asked', tries: 0, nextTry: quiet };
+  }
+  return { state: meaning, tries, nextTry: null };
+}
+
+/** Waits between tries: 1 s doubling to 60 s in phase two; quicker in phase one, whose time is short. */
+export function pauseAfter(order: Order, tries: number): number {
+  const first = order === 'prepared' ? 200 : 1000;
+  const most = order === 'prepared' ? 2000 : 60_000;
+  return Math.min(most, first * 2 ** Math.min(tries - 1, 16));
+}
+
+/** From this many failed tries of phase two on, a person is told. */
+export const TRIES_BEFORE_NOTICE = 3;

@@ -1,0 +1,37 @@
+/** This node among others: it says from time to time that it is alive, so that another takes over when it is not. */
+import { randomUUID } from 'node:crypto';
+import type { Store } from '../../store/store.ts';
+import { beat, retire } from '../queries/ownership.ts';
+
+/** A node that has not been heard of for this long is dead. */
+const LIFE = 6000;
+export const BEAT_EVERY = 2000;
+
+export interface Membership {
+  readonly node: string;
+  /** Whether others still hold this node for alive, by its own monotonic clock. */
+  readonly isAlive: boolean;
+  beat(): Promise<void>;
+  retire(): Promise<void>;
+}
+
+export function createMembership(store: Store): Membership {
+  const node = randomUUID();
+  let aliveUntil = 0;
+  return {
+    node,
+    get isAlive() {
+      return performance.now() < aliveUntil;
+    },
+    async beat() {
+      // Counted from before the write, so that this node stops before another begins.
+      const sent = performance.now();
+      await store.transaction((tx) => beat(tx, node, store.now() + LIFE));
+      aliveUntil = sent + LIFE;
+    },
+    async retire() {
+      aliveUntil = 0;
+      await store.transaction((tx) => retire(tx, node));
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** How participants are reached: those of this service in process, all others over HTTP, both by the same interface. */
+import type { Order, ParticipantLog, Reply } from '../protocol.ts';
+import { readStateDocument, STATE_TYPE, stateXml } from '../state-document.ts';
+
+export interface Participants {
+  /** Orders a state. Never rejects: without an answer the status is 0. */
+  order(participant: ParticipantLog, transaction: number, order: Order, options: CallOptions): Promise<Reply>;
+  /** Asks for the present state. */
+  look(participant: ParticipantLog, transaction: number, options: CallOptions): Promise<Reply>;
+}
+
+export interface CallOptions {
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A participant of this service. It answers as it would over HTTP. */
+export interface LocalParticipant {
+  /** Whether the path is one of its. */
+  matches(path: string): boolean;
+  order(path: string, transaction: number, order: Order): Promise<Reply>;
+  look(path: string, transaction: number): Promise<Reply>;
+}
+
+/** As much of the outbound calls as is needed here. */
+export interface Caller {
+  send(request: {
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body?: Buffer;
+    timeout?: number;
+    signal?: AbortSignal;
+  }): Promise<{ status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }>;
+}
+
+export function createParticipants(locals: readonly LocalParticipant[], caller: Caller): Participants {
+  const localFor = (uri: string): LocalParticipant | undefined => locals.find((local) => local.matches(uri));
+
+  async function call(
+    method: 'GET' | 'PUT',
+    url: string,
+    { timeout, signal }: CallOptions,
+    body?: string,
+  ): Promise<Reply> {
+    try {
+      const answer = await caller.send({
+        method,
+        url,
+        headers: { Accept: STATE_TYPE, ...(body === undefined ? {} : { 'Content-Type': STATE_TYPE }) },
+        timeout,
+        ...(body === undefined ? {} : { body: Buffer.from(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const type = answer.headers['content-type'];
+      const state = readStateDocument(typeof type === 'string' ? type : undefined, answer.body);
+      return { status: answer.status, ...(state === undefined ? {} : { state }), detail: `answered ${answer.status}` };
+    } catch (error) {
+      // No status: there was no answer. The reason is for the operator's eyes.
+      return { status: 0, detail: (error as Error).message };
+    }
+  }
+
+  return {
+    async order(participant, transaction, order, options) {
+      const { uri } = participant;
+      if (!participant.isLocal) return call('PUT', uri, options, stateXml(order));
+      return (
+        localFor(uri)?.order(uri, transaction, order) ?? { status: 404, detail: 'there is nothing at this address' }
+      );
+    },
+    async look(participant, transaction, options) {
+      const { uri } = participant;
+      if (!participant.isLocal) return call('GET', uri, options);
+      return localFor(uri)?.look(uri, transaction) ?? { status: 404, detail: 'there is nothing at this address' };
+    },
+  };
+}
