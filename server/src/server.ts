@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs';
 import type { Options } from './config.ts';
 import { createDuties } from './duties/duties.ts';
+import { createForwarding } from './forwarding/forwarding.ts';
+import { forwardingRoutes } from './forwarding/routes.ts';
+import { createNotices } from './forwarding/views/notices.ts';
+import { createOutgoing } from './forwarding/views/outgoing.ts';
 import { createLocalUris } from './http/base-url.ts';
 import { createBodyReader } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { type Listener, listen } from './http/listener.ts';
+import { LOOPBACK } from './http/outbound/addresses.ts';
+import { createOutbound } from './http/outbound/outbound.ts';
 import { createRouter } from './http/router.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
@@ -46,19 +52,38 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     rememberIds: options['remember-ids'] * 1000,
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
+  let listener: Listener | undefined;
+  const addresses = (): readonly string[] => listener?.addresses ?? [];
+  const localPath = createLocalUris(options['base-url'], addresses);
+  const outbound = createOutbound({
+    allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
+    isOwn: (host) => addresses().some((address) => new URL(address).host === host),
+  });
+  const ownAddress = (): string => addresses()[0] ?? '';
+  const forwarding = createForwarding({
+    ...{ store, messaging, operator, outbound },
+    ...createOutgoing({ base: () => options['base-url'] ?? ownAddress(), publicId: messaging.publicId }),
+    notices: createNotices(({ id }) => messaging.sealer.seal(id)),
+    fields: [['User-Agent', `Waypost/${VERSION}`]],
+    urlOf: (href) => (href.startsWith('/') ? ownAddress() + href : href),
+    pathOf: (url) => localPath(url, ownAddress()),
+    patience: options['forward-patience'] * 1000,
+    maxSubscribers: options['max-subscribers'],
+    onError: (error) => log.error({ err: error }, 'forwarding failed'),
+  });
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...forwardingRoutes(forwarding, messaging),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
   const bodies = createBodyReader({ body: options['max-body'], buffered: options['max-buffered'] });
-  let listener: Listener | undefined;
   let draining = false;
   const dispatch = createRouter({
     routes: [...serviceRoutes(info, areas), ...areas],
     base: { configured: options['base-url'], trustedProxies: options['trusted-proxies'] },
     bodies,
-    localPath: createLocalUris(options['base-url'], () => listener?.addresses ?? []),
+    localPath,
     cors: createCors(options['cors-origins']),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     draining: () => draining,
@@ -71,6 +96,8 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     throw error;
   }
   duties.start();
+  await forwarding.start();
+  await subscribeOperator();
   const { host } = options;
   if (!isLoopback(host)) {
     log.warn({ host }, 'listening beyond this machine without authentication: anyone who reaches the port may use it');
@@ -78,10 +105,21 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const listening = listener;
   let closing: Promise<void> | undefined;
 
+  /** The configured URL is a subscriber like any other, of the topic to which all notices go. */
+  async function subscribeOperator(): Promise<void> {
+    const href = options['operator-url'];
+    if (href === undefined) return;
+    const refused = await outbound.check(href);
+    if (refused !== undefined) log.warn({ reason: refused.message }, 'the operator URL may not be called');
+    const topic = await messaging.destinations.ensure('topic', 'operator-notices');
+    await forwarding.subscribers.configure(topic, { rel: 'post-message', href, secret: null });
+  }
+
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
-    await listening.close(DRAIN_MILLISECONDS);
+    await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
+    await outbound.close();
     await duties.stop();
     await store.close();
   }
