@@ -47,7 +47,7 @@ export function createTopicSource(
       const wanted = wantedBy(runner);
       if (runner.buffer.length === 0 || (isBatch && runner.buffer.length < wanted)) {
         const max = isBatch ? BATCH_MESSAGES : AHEAD;
-        runner.buffer = [...(await window.after(destination.id, subscriber.position, max))];
+        runner.buffer = [...(await window.after(destination.id, subscriber.position, max, isBatch))];
       }
       const [first] = runner.buffer;
       if (first === undefined) return undefined;

@@ -6,8 +6,8 @@ import { messagesAfter } from '../../messaging/queries/topics.ts';
 import type { Store, StoredMessage } from '../../store/store.ts';
 
 export interface TopicWindow {
-  /** Messages behind a position, in order; at least one when there is one. */
-  after(topic: number, position: number, max: number): Promise<readonly StoredMessage[]>;
+  /** Messages behind a position, in order: at least one when there is one, as many as there are when `all` are wanted. */
+  after(topic: number, position: number, max: number, all?: boolean): Promise<readonly StoredMessage[]>;
 }
 
 const READ_AT_ONCE = 100;
@@ -90,17 +90,22 @@ export function createTopicWindow(store: Store): TopicWindow {
     return found;
   }
 
+  /** Reads once for all who ask for the same at the same time. */
+  function readShared(topic: number, position: number): Promise<readonly StoredMessage[]> {
+    const key = `${topic} ${position}`;
+    const present = reading.get(key);
+    if (present !== undefined) return present;
+    const started = read(topic, position).finally(() => reading.delete(key));
+    reading.set(key, started);
+    return started;
+  }
+
   return {
-    async after(topic, position, max) {
+    async after(topic, position, max, all = false) {
       const known = fromMemory(topic, position, max);
-      if (known.length > 0) return known;
-      const key = `${topic} ${position}`;
-      let found = reading.get(key);
-      if (found === undefined) {
-        found = read(topic, position).finally(() => reading.delete(key));
-        reading.set(key, found);
-      }
-      return (await found).slice(0, max);
+      if (known.length >= max || (known.length > 0 && !all)) return known;
+      const found = await readShared(topic, known.at(-1)?.position ?? position);
+      return known.length === 0 ? found.slice(0, max) : [...known, ...found].slice(0, max);
     },
   };
 }
