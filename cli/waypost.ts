@@ -1,15 +1,24 @@
 /** The `waypost` command. */
-import { serve } from '../server/src/main.ts';
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 
 const USAGE = `Usage: waypost <command>
 
   serve [flags]   start the service; see waypost serve --help
 `;
 
+// Most of a start is reading and compiling the sources: with the results of the last start it takes half as long. They
+// lie beside the program, where only who installed it can write; where nobody can, nothing is kept and nothing is lost.
+enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'waypost'));
+
 const [command, ...args] = process.argv.slice(2);
 
-if (command === 'serve') process.exitCode = await serve(args);
-else if (command === undefined || command === '--help' || command === 'help') process.stdout.write(USAGE);
+if (command === 'serve') {
+  const { serve } = await import('../server/src/main.ts');
+  // Now, since a process that is killed writes nothing when it ends.
+  flushCompileCache();
+  process.exitCode = await serve(args);
+} else if (command === undefined || command === '--help' || command === 'help') process.stdout.write(USAGE);
 else {
   process.stderr.write(`waypost: unknown command "${command}"\n\n${USAGE}`);
   process.exitCode = 2;

@@ -25,7 +25,10 @@ while IFS= read -r line; do last=$line; done
 eval "$last"
 `;
 
-type Guarded = { kind: 'process'; pid: number; signal: string } | { kind: 'folder'; path: string };
+type Guarded =
+  | { kind: 'process'; pid: number; signal: string }
+  | { kind: 'mount'; path: string }
+  | { kind: 'folder'; path: string };
 
 const guarded = new Set<Guarded>();
 let guard: ChildProcess | undefined;
@@ -38,6 +41,11 @@ export function guardProcess(pid: number, signal: 'KILL' | 'QUIT' = 'KILL'): () 
 /** Removes the folder when this process ends, after the guarded processes have ended. */
 export function guardFolder(path: string): () => void {
   return add({ kind: 'folder', path });
+}
+
+/** Unmounts what is mounted there when this process ends, after the guarded processes have ended. */
+export function guardMount(path: string): () => void {
+  return add({ kind: 'mount', path });
 }
 
 function add(entry: Guarded): () => void {
@@ -56,10 +64,12 @@ function tell(): void {
 /** Signals go out first, so that all processes end side by side; folders go last, when nobody writes into them. */
 function cleanUpCommands(entries: Guarded[]): string {
   const processes = entries.filter((entry) => entry.kind === 'process');
+  const mounts = entries.filter((entry) => entry.kind === 'mount');
   const folders = entries.filter((entry) => entry.kind === 'folder');
   return [
     ...processes.map(({ signal, pid }) => `signal ${signal} ${pid}`),
     ...processes.map(({ pid }) => `ended ${pid}`),
+    ...mounts.map(({ path }) => `umount -l ${quoted(path)} 2>/dev/null`),
     ...folders.map(({ path }) => `rm -rf ${quoted(path)}`),
     ':',
   ].join('; ');

@@ -16,6 +16,8 @@ export type WaypostOptions = {
   data?: string;
   /** Another program in place of `cli/waypost.ts serve`, as arguments of node. For tests of this harness. */
   program?: string[];
+  /** Kills the process before it is ready: starting it then fails, once the process has ended. */
+  signal?: AbortSignal;
 };
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -50,6 +52,8 @@ export async function startWaypost(options: WaypostOptions = {}): Promise<Waypos
   const child = spawn(process.execPath, [...(options.program ?? PROGRAM), ...flags(options)], {
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    killSignal: 'SIGKILL',
+    ...(options.signal && { signal: options.signal }),
   });
   const pid = child.pid;
   const stdout = tailOf(OUTPUT_LIMIT);
@@ -113,7 +117,7 @@ function flags({ args = [], data, database, env = {} }: WaypostOptions): string[
 }
 
 /** Neither the developer's own settings nor the test runner's may reach the service. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('WAYPOST_') && name !== 'NODE_TEST_CONTEXT',
   );
@@ -130,7 +134,10 @@ function readyUrl(child: ChildProcess, stdout: () => string, stderr: () => strin
       child.kill('SIGKILL');
       fail(`Waypost was not ready after ${READY_TIMEOUT / 1000} s.`);
     }, READY_TIMEOUT);
-    const onError = (error: Error) => fail(`Waypost could not be started: ${error.message}`);
+    const onError = (error: Error) => {
+      // Killed by the caller's signal: the end of the process follows.
+      if (error.name !== 'AbortError') fail(`Waypost could not be started: ${error.message}`);
+    };
     const onClose = (code: number | null, signal: string | null) =>
       fail(`Waypost ended before it was ready (${signal ?? `exit code ${code}`}).`);
     const onData = () => {
@@ -141,7 +148,8 @@ function readyUrl(child: ChildProcess, stdout: () => string, stderr: () => strin
     };
     const settle = () => {
       clearTimeout(timer);
-      child.off('error', onError).off('close', onClose);
+      // The listener of errors stays: a signal that comes too late is an error as well.
+      child.off('close', onClose);
       child.stdout?.off('data', onData);
     };
     child.on('error', onError).on('close', onClose);

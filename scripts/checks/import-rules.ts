@@ -12,13 +12,18 @@ export type Restriction = { target: string[]; onlyFrom: string[]; reason: string
 const AREAS = '{messaging,operator,forwarding,transactions,reservations,consumers}';
 const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log}.ts';
 /** Pure readers that rules may use: they know nothing of a request. */
-const PURE = ['server/src/{problems,kinds}.ts', 'server/src/http/links.ts', 'server/src/store/store.ts', 'node:crypto'];
+const PURE = [
+  'server/src/{problems,kinds}.ts',
+  'server/src/http/{links,xml}.ts',
+  'server/src/store/store.ts',
+  'node:crypto',
+];
 const PACKAGES = ['node:**', 'npm:**'];
 
 export const ROLES: Role[] = [
   {
     name: 'test',
-    files: ['**/*.test.ts', '**/*.cases.ts', '**/*.fixtures.ts'],
+    files: ['**/*.test.ts', '**/*.cases.ts', '**/*.fixtures.ts', 'server/test/**'],
     may: ['**', ...PACKAGES],
     reason: 'A test may look at everything its neighbours can see; the restrictions below still hold.',
   },
@@ -171,12 +176,21 @@ export const RESTRICTIONS: Restriction[] = [
       'node:sqlite',
       'npm:postgres',
     ],
-    onlyFrom: ['server/src/store/**', 'testing/**', 'bench/**', 'scripts/**', '**/*.test.ts', '**/*.cases.ts'],
+    onlyFrom: [
+      'server/src/store/**',
+      'testing/**',
+      'bench/**',
+      'scripts/**',
+      'server/test/**',
+      '**/*.test.ts',
+      '**/*.cases.ts',
+    ],
     reason: 'only the store knows which engine runs',
   },
   {
     target: ['testing/**'],
     onlyFrom: [
+      'server/test/**',
       'testing/**',
       'scripts/**',
       'bench/**',

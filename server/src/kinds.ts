@@ -26,7 +26,7 @@ export function secondsUpTo(most: number, { above = -1 } = {}): Kind<number> {
       return value !== undefined && value <= most && value > above ? value : undefined;
     },
     expected: `${above < 0 ? seconds.expected : `a number of seconds above ${above}`}, at most ${most}`,
-    schema: { ...seconds.schema, maximum: most, ...(above < 0 ? {} : { exclusiveMinimum: above }) },
+    schema: { type: 'number', ...(above < 0 ? { minimum: 0 } : { exclusiveMinimum: above }), maximum: most },
   };
 }
 

@@ -72,6 +72,7 @@ export const problems = {
   'too-large': [413, 'The content is too large', 'The detail names the limit, which is a setting of the service.'],
   'uri-too-long': [414, 'The address is too long', 'Follow links instead of building addresses.'],
   'unsupported-media-type': [415, 'The media type is not understood here', 'Accept-Post lists what is understood.'],
+  'expectation-failed': [417, 'The expectation cannot be met', 'The only expectation known is 100-continue.'],
   invalid: [422, 'The content can be read but is wrong', 'Look at `errors`: each points at a field.'],
   'address-refused': [
     422,
@@ -106,11 +107,6 @@ export const problems = {
     'The commit of the transaction has begun',
     'Participants can be registered only before the commit. Begin a new transaction.',
   ],
-  'not-reachable': [
-    422,
-    'The address may not be called',
-    'Only http and https addresses that the service is allowed to call can be given.',
-  ],
   'out-of-turn': [
     409,
     'The state cannot be changed now',
@@ -120,6 +116,7 @@ export const problems = {
   forbidden: [403, 'The operation is not for clients', 'Only the service itself does this.'],
   internal: [500, 'Something went wrong inside Waypost', 'Report it with the X-Request-Id of this answer.'],
   'method-unknown': [501, 'The method is not known', 'Use one of the methods that Allow lists for the resource.'],
+  'version-unknown': [505, 'The version of HTTP is not spoken here', 'Speak HTTP/1.1.'],
   'store-unavailable': [
     503,
     'The store does not answer',
@@ -143,6 +140,16 @@ export interface FieldError {
   readonly header?: string;
   readonly detail: string;
 }
+
+/** The most wrong fields that one answer names: it must not grow with what it refuses. */
+export const MOST_FIELD_ERRORS = 20;
+const MOST_SHOWN = 100;
+
+/** Text of a client as it is repeated to the client: not all of it, should it be long. */
+export const shown = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+/** The JSON pointer (RFC 6901) to a member of the document. */
+export const pointerTo = (name: string): string => `/${shown(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 export interface ProblemExtras {
   readonly errors?: readonly FieldError[];

@@ -13,14 +13,24 @@ import { type Listener, listen } from './http/listener.ts';
 import { LOOPBACK } from './http/outbound/addresses.ts';
 import { createOutbound } from './http/outbound/outbound.ts';
 import { createRouter } from './http/router.ts';
+import { createSealer } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
 import { messagingRoutes } from './messaging/routes.ts';
 import { createOperator } from './operator/operator.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { paths } from './paths.ts';
+import { createReservationPaths } from './reservations/addresses.views.ts';
+import { createReservations } from './reservations/reservations.ts';
+import { reservationRoutes } from './reservations/routes.ts';
 import { serviceRoutes } from './service/routes.ts';
 import { openStore } from './store/open.ts';
+import { createTransactionPaths } from './transactions/addresses.views.ts';
+import { transactionRoutes } from './transactions/routes.ts';
+import { readTransactionState } from './transactions/state-document.ts';
+import { createTransactionManager } from './transactions/usecases/manager.ts';
+import { createTransactionMessages } from './transactions/usecases/messages.ts';
+import { createParticipants } from './transactions/usecases/participants.ts';
 
 export interface Waypost {
   /** The address it listens on. */
@@ -39,25 +49,54 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const startedAt = performance.now();
   const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
   const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
-  const messaging = createMessaging(store, {
-    autoCreate: options['auto-create'],
-    maxWaiting: options['max-waiting'],
-    rememberIds: options['remember-ids'] * 1000,
-    onceLifetime: options['once-lifetime'] * 1000,
-  });
-  const operator = createOperator(store, messaging.events, messaging.sealer, (notice) =>
-    paths.operatorNotice.href({ notice }),
-  );
-  const duties = createDuties(store, messaging, {
-    rememberIds: options['remember-ids'] * 1000,
-    onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
-  });
+  const sealer = createSealer(store.secret);
   let listener: Listener | undefined;
   const addresses = (): readonly string[] => listener?.addresses ?? [];
   const localPath = createLocalUris(options['base-url'], addresses);
   const outbound = createOutbound({
     allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
     isOwn: (host) => addresses().some((address) => new URL(address).host === host),
+  });
+  const transactionPaths = createTransactionPaths(sealer);
+  const transactionMessages = createTransactionMessages(store, transactionPaths);
+  const messaging = createMessaging(store, sealer, {
+    autoCreate: options['auto-create'],
+    maxWaiting: options['max-waiting'],
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
+    onceLifetime: options['once-lifetime'] * 1000,
+    enlister: transactionMessages,
+  });
+  const operator = createOperator(store, messaging.events, sealer, (notice) => paths.operatorNotice.href({ notice }));
+  const reservations = createReservations({
+    store,
+    sealer,
+    outbound,
+    ...transactionPaths,
+    ...createReservationPaths(),
+    readTransactionState,
+  });
+  const locals = [reservations.participant, transactionMessages];
+  const manager = createTransactionManager({
+    store,
+    sealer,
+    operator,
+    paths: transactionPaths,
+    participants: createParticipants(locals, outbound),
+    maxTimeout: options['max-timeout'] * 1000,
+    keptMilliseconds: options['keep-transactions'] * 1000,
+    onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
+  });
+  const duties = createDuties(store, messaging, {
+    rememberIds: Math.ceil(options['remember-ids'] * 1000),
+    others: {
+      'drive transactions': manager.upkeep.drive,
+      'forget finished transactions': manager.upkeep.forget,
+      'ask for outcomes elsewhere': async () => {
+        await reservations.resolveInDoubt();
+        return 5000;
+      },
+    },
+    onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
   const ownAddress = (): string => addresses()[0] ?? '';
   const forwarding = createForwarding({
@@ -74,6 +113,11 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
     ...forwardingRoutes(forwarding, messaging),
+    ...transactionRoutes(manager.transactions, {
+      outbound,
+      isLocalParticipant: (path) => locals.some((local) => local.matches(path)),
+    }),
+    ...reservationRoutes(reservations),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
@@ -119,8 +163,9 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     draining = true;
     messaging.waiters.stop();
     await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
-    await outbound.close();
     await duties.stop();
+    await manager.stop();
+    await outbound.close();
     await store.close();
   }
 

@@ -20,6 +20,8 @@ export interface DutyOptions {
   /** Milliseconds a client-chosen id is remembered after its message left. */
   readonly rememberIds: number;
   readonly onError: (duty: string, error: unknown) => void;
+  /** Duties of other areas, by their names. */
+  readonly others: Readonly<Record<string, Duty>>;
 }
 
 const AFTER_ERROR = 1000;
@@ -35,6 +37,7 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
     [PROMOTE]: createPromoter(messaging, store),
     'prune what is over': owned('prune', createPruner(store, options.rememberIds)),
     'sweep deleted destinations': owned('sweep', () => sweepDoomed(store)),
+    ...options.others,
   };
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   const running = new Set<Promise<void>>();

@@ -8,7 +8,7 @@ import { listDestinations } from '../messaging/queries/destinations.ts';
 import { expireName } from '../messaging/queries/messages.ts';
 import { MAX_CONSUMED_KEPT } from '../messaging/settings.ts';
 import type { Place } from '../store/dialect.ts';
-import type { Store, Tx } from '../store/store.ts';
+import { IS_OVER, type Store, type Tx } from '../store/store.ts';
 import type { Duty } from './duties.ts';
 
 const CHUNK = 500;
@@ -57,7 +57,7 @@ async function destinationsWithFinished(tx: Tx, after: number): Promise<number[]
     let from = after;
     for (let i = 0; i < DESTINATIONS; i++) {
       // One probe of the index per destination, however many finished messages it has.
-      const text = `SELECT dest FROM ${delivery} WHERE state IN (5, 6, 7) AND dest > $1 ORDER BY dest LIMIT 1`;
+      const text = `SELECT dest FROM ${delivery} WHERE ${IS_OVER} AND dest > $1 ORDER BY dest LIMIT 1`;
       const row = await tx.get<{ dest: number }>(text, [from]);
       if (row === undefined) break;
       found.add(row.dest);
@@ -77,13 +77,13 @@ async function pruneDestination(
 ): Promise<boolean> {
   const { message, delivery } = place;
   const beyond = await tx.get<{ due: number }>(
-    `SELECT due FROM ${delivery} WHERE dest = $1 AND state IN (5, 6, 7)
+    `SELECT due FROM ${delivery} WHERE dest = $1 AND ${IS_OVER}
      ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
     [dest],
   );
   const rows = await tx.all<{ id: number }>(
     `DELETE FROM ${delivery} WHERE id IN
-       (SELECT id FROM ${delivery} WHERE dest = $1 AND state IN (5, 6, 7) AND due <= $2
+       (SELECT id FROM ${delivery} WHERE dest = $1 AND ${IS_OVER} AND due <= $2
         ORDER BY due, id LIMIT ${CHUNK} ${tx.dialect.skipLocked})
      RETURNING id`,
     [dest, Math.max(now, beyond?.due ?? 0)],
@@ -125,7 +125,7 @@ async function pruneTopic(tx: Tx, { message }: Place, topic: Destination, now: n
     `DELETE FROM ${message} WHERE id IN (SELECT id FROM
        (SELECT id, posted FROM ${message} WHERE dest = $1 AND pos IS NOT NULL ORDER BY pos LIMIT ${CHUNK}) AS oldest
        WHERE posted <= $2)`,
-    [topic.id, now - topic.effective.retention * 1000],
+    [topic.id, Math.floor(now - topic.effective.retention * 1000)],
   );
   return removed >= CHUNK;
 }

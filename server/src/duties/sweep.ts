@@ -1,5 +1,5 @@
 /** Removes what is left of deleted destinations, piece by piece. */
-import type { Store, Tx } from '../store/store.ts';
+import { IS_ASIDE, IS_OVER, type Store, type Tx } from '../store/store.ts';
 
 const CHUNK = 500;
 const EVERY = 2000;
@@ -16,7 +16,7 @@ export async function sweepDoomed(store: Store): Promise<number> {
 /** True when something was removed. Each state has its own partial index, so each is asked for by itself. */
 async function sweepPiece(tx: Tx, dest: number): Promise<boolean> {
   for (const { message, delivery } of tx.dialect.places) {
-    for (const states of ['state = 0', 'state IN (1, 2, 4)', 'state IN (5, 6, 7)']) {
+    for (const states of ['state = 0', IS_ASIDE, IS_OVER]) {
       const text = `DELETE FROM ${delivery} WHERE id IN
         (SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT ${CHUNK}) RETURNING id`;
       const rows = await tx.all<{ id: number }>(text, [dest]);

@@ -12,6 +12,8 @@ export interface Answer {
   readonly templates?: readonly { readonly rel: string; readonly href: string }[];
   /** Content as it is, with its Content-Type (null: none is sent). */
   readonly content?: { readonly type: string | null; readonly body: Buffer };
+  /** Content of ours, not of a sender: 406 to a client that does not accept its type. */
+  readonly negotiated?: boolean;
   /** Of content that has one; a client that has it already gets 304. */
   readonly etag?: string;
   /** Or content that goes on: written piece by piece until the promise ends. */

@@ -7,28 +7,51 @@ export interface BaseUrlOptions {
   readonly trustedProxies: readonly string[];
 }
 
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::(\d{1,5}))?$/;
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** The base a client sees, without a slash at its end. */
+/** The base a client sees, without a slash at its end. Refuses a request that does not say which host it is for. */
 export function baseOf(request: IncomingMessage, options: BaseUrlOptions): string {
+  const asked = hostOf(request);
   if (options.configured !== undefined) return options.configured;
-  let host = request.headers.host;
+  let host = asked;
   let scheme = 'http';
   const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '');
   if (options.trustedProxies.length > 0 && peer !== undefined && options.trustedProxies.includes(peer)) {
     const forwarded = forwardedBy(request);
-    host = forwarded.host ?? host;
+    host = forwarded.host === undefined ? host : checked(forwarded.host);
     scheme = forwarded.scheme ?? scheme;
   }
-  if (host === undefined || host === '') {
-    // Only HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
-    if (request.httpVersion !== '1.0') throw new Problem('bad-request', 'the Host field is missing');
-    const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
-    host = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
-  }
-  if (!HOST.test(host)) throw new Problem('bad-request', 'the Host field is not a host name with an optional port');
   return `${scheme}://${host}`;
+}
+
+/** The host the request is for. An absolute target overrules Host; two Hosts are how one request passes for another. */
+function hostOf(request: IncomingMessage): string {
+  const { rawHeaders, url = '/' } = request;
+  let found: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (found !== undefined) throw new Problem('bad-request', 'the Host field must be given once');
+    found = rawHeaders[i + 1] as string;
+  }
+  if (!url.startsWith('/')) found = ABSOLUTE.exec(url)?.[1] ?? found;
+  else if (found === undefined && request.httpVersion === '1.0') {
+    // Only HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
+    const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
+    return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+  }
+  if (found === undefined) throw new Problem('bad-request', 'the Host field is missing');
+  return checked(found);
+}
+
+function checked(host: string): string {
+  const match = HOST.exec(host);
+  if (match === null || Number(match[1] ?? 0) > 65_535) {
+    throw new Problem('bad-request', 'the Host field is not a host name with an optional port');
+  }
+  return host;
 }
 
 function forwardedBy(request: IncomingMessage): { host?: string | undefined; scheme?: string | undefined } {

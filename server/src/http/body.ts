@@ -8,10 +8,13 @@ export interface BodyReader {
   read(message: IncomingMessage): Promise<Buffer> | Buffer;
   /** What is wrong with a body that has been announced but not sent yet. */
   refuse(message: IncomingMessage): Problem | undefined;
+  /** Ends the reading of a body that turned out to be unreadable. */
+  fail(message: IncomingMessage, problem: Problem): void;
 }
 
 export function createBodyReader(limits: { body: number; buffered: number }): BodyReader {
   let buffered = 0;
+  const reading = new WeakMap<IncomingMessage, (problem: Problem) => void>();
 
   const tooLarge = (): Problem => new Problem('too-large', `the body is larger than the limit of ${limits.body} bytes`);
   const busy = (): Problem =>
@@ -34,6 +37,7 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
         buffered -= size;
         settle();
       };
+      reading.set(message, (problem) => finish(() => reject(problem)));
       message.on('data', (chunk: Buffer) => {
         if (over) return;
         size += chunk.length;
@@ -52,6 +56,7 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
 
   return {
     refuse,
+    fail: (message, problem) => reading.get(message)?.(problem),
     read(message) {
       const { headers } = message;
       if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;

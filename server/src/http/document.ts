@@ -3,8 +3,8 @@
  * Links stand in the body of both and in the Link field; those of a list's items in the body only.
  */
 
+import { createHash } from 'node:crypto';
 import type { Link } from './links.ts';
-import { chooseMediaType } from './negotiation.ts';
 import { ATOM, renderXml, type XmlNode } from './xml.ts';
 
 export type Field =
@@ -22,6 +22,8 @@ export interface Document {
   readonly fields: Readonly<Record<string, Field>>;
   /** Fields that are attributes in XML. */
   readonly attributes?: readonly string[];
+  /** Children that XML shows as they are, instead of the fields of the same names. */
+  readonly elements?: readonly XmlNode[];
   readonly links: readonly Link[];
   readonly items?: readonly Document[];
   /** Media types in the order of preference; the first is the default. Endings tell JSON from XML. */
@@ -49,19 +51,18 @@ export function offersOf(document: Document): readonly string[] {
   return document.html === undefined ? types : [...types, 'text/html'];
 }
 
-/** Undefined when nothing the client accepts can be served. `absolute` makes a URI of a path. */
-export function represent(
-  document: Document,
-  accept: string | undefined,
-  absolute: (href: string) => string,
-): Representation | undefined {
-  const type = chooseMediaType(accept, offersOf(document));
-  if (type === undefined) return undefined;
+/** Writes a document in one of its media types. `absolute` makes a URI of a path. */
+export function represent(document: Document, type: string, absolute: (href: string) => string): Representation {
   const body = Buffer.from(write(document, type, absolute));
   const shown = type === 'text/html' ? 'text/html; charset=utf-8' : type;
   return document.version === undefined
     ? { type: shown, body }
-    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}"` };
+    : { type: shown, body, etag: `"${document.version}-${type.replace(/^.*[/+]/, '')}.${fingerprint(body)}"` };
+}
+
+/** What a version does not tell, such as counts and hrefs, is part of a document, too: a strong ETag changes with it. */
+function fingerprint(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 12);
 }
 
 function write(document: Document, type: string, absolute: (href: string) => string): string {
@@ -80,11 +81,13 @@ export function toJson(document: Document, absolute: (href: string) => string): 
 export function toXml(document: Document, absolute: (href: string) => string): XmlNode {
   const attributes: Record<string, string | undefined> = {};
   const children: XmlNode[] = [];
+  const own = new Set(document.elements?.map(({ name }) => name));
   for (const [name, value] of Object.entries(document.fields)) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || own.has(name)) continue;
     if (document.attributes?.includes(name)) attributes[name] = String(value);
     else children.push(...fieldToXml(name, value));
   }
+  children.push(...(document.elements ?? []));
   for (const { rel, href, type, title, method } of document.links) {
     children.push({ name: 'link', namespace: ATOM, attributes: { rel, href: absolute(href), type, title, method } });
   }

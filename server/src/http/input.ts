@@ -1,5 +1,5 @@
 /** Reads small documents that clients send: JSON, XML and forms yield the same plain fields. */
-import { Problem } from '../problems.ts';
+import { Problem, pointerTo, shown } from '../problems.ts';
 import { FormError, parseForm } from './forms.ts';
 import type { Request } from './request.ts';
 import { ATOM, parseXml, type XmlElement, XmlError } from './xml.ts';
@@ -31,6 +31,12 @@ export function mediaTypeOf(request: Request): string | undefined {
 export function readFields(request: Request, options: InputOptions): InputFields {
   if (request.body.length === 0) return {};
   const type = mediaTypeOf(request);
+  const coding = request.headers['content-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported-media-type', `a document is read without Content-Encoding, not as ${coding}`, {
+      headers: { 'Accept-Encoding': 'identity', 'Accept-Post': acceptedTypes(options).join(', ') },
+    });
+  }
   if (type === 'application/json' || type?.endsWith('+json')) return readJson(request.body);
   if (type === 'application/xml' || type === 'text/xml' || (type !== undefined && options.xmlTypes?.includes(type))) {
     return xmlFields(readXml(request.body, options.element));
@@ -68,7 +74,7 @@ export function readXml(body: Buffer, element: string): XmlElement {
     throw error;
   }
   if (root.name !== element) {
-    throw new Problem('invalid', `the root element must be <${element}>, not <${root.name}>`, {
+    throw new Problem('invalid', `the root element must be <${element}>, not <${shown(root.name)}>`, {
       errors: [{ pointer: '/', detail: `must be <${element}>` }],
     });
   }
@@ -81,7 +87,7 @@ export function xmlFields(root: XmlElement): InputFields {
   Object.assign(fields, root.attributes);
   for (const child of root.children) {
     if (child.name === 'link' && (child.namespace === ATOM || child.namespace === '')) continue;
-    if (child.name in fields) throw new Problem('invalid', `<${child.name}> must be given once`);
+    if (child.name in fields) throw new Problem('invalid', `<${shown(child.name)}> must be given once`);
     fields[child.name] = child.children.length === 0 ? child.text.trim() : xmlFields(child);
   }
   return fields;
@@ -98,8 +104,8 @@ function readForm(body: Buffer): InputFields {
   const fields: Record<string, unknown> = Object.create(null);
   for (const [name, values] of form) {
     if (values.length > 1) {
-      throw new Problem('invalid', `${name} must be given once`, {
-        errors: [{ pointer: `/${name}`, detail: 'must be given once' }],
+      throw new Problem('invalid', `${shown(name)} must be given once`, {
+        errors: [{ pointer: pointerTo(name), detail: 'must be given once' }],
       });
     }
     fields[name] = values[0];

@@ -1,11 +1,12 @@
 /** The listening socket: limits, malformed requests, and an orderly end. */
-import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { newRequestId } from '../ids.ts';
 import { Problem, type ProblemCode } from '../problems.ts';
 import type { BodyReader } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
 import type { Dispatch } from './router.ts';
+import { LINGER_MILLISECONDS } from './writer.ts';
 
 export interface Listener {
   readonly port: number;
@@ -24,15 +25,24 @@ export interface ListenerOptions {
 }
 
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { host, port, maxHeaderSize, dispatch, bodies } = options;
+  const { host, port, maxHeaderSize, bodies } = options;
+  const latest = new WeakMap<Socket, Exchange>();
+  const dispatch: Dispatch = (message, response) => {
+    latest.set(message.socket, { message, response });
+    options.dispatch(message, response);
+  };
   // A missing Host is answered by the router, with a problem like any other fault of the request.
   const server = createServer({ maxHeaderSize, requireHostHeader: false, keepAliveTimeout: 30_000 }, dispatch);
-  server.on('clientError', answerMalformed);
+  const sockets = trackSockets(server);
+  const malformed = createMalformedAnswers(latest, bodies);
+  server.on('clientError', (error, socket) => malformed(error, socket as Socket));
   server.on('checkContinue', (message: IncomingMessage, response) => {
     if (bodies.refuse(message) === undefined) response.writeContinue();
     dispatch(message, response);
   });
-  server.on('upgrade', (message, socket) => refuseUpgrade(message, socket as Socket));
+  server.on('checkExpectation', dispatch);
+  // No listener for upgrades: whoever asks for another protocol is answered in this one, as HTTP/1.1 allows.
+  server.on('connect', (_, socket) => writeRaw(socket as Socket, new Problem('method-unknown', 'this is no proxy')));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, backlog: 4096 }, resolve);
@@ -42,44 +52,75 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   return {
     port: address.port,
     addresses: hosts.map((name) => `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`),
-    close: (milliseconds) => closeServer(server, milliseconds),
+    close: (milliseconds) => closeServer(server, sockets, milliseconds),
   };
 }
 
-async function closeServer(server: Server, milliseconds: number): Promise<void> {
+/** The server itself forgets a connection on which it could not read a request. */
+function trackSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+async function closeServer(server: Server, sockets: ReadonlySet<Socket>, milliseconds: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const cut = setTimeout(() => server.closeAllConnections(), milliseconds);
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, milliseconds);
   await closed;
   clearTimeout(cut);
+}
+
+interface Exchange {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 const MALFORMED: Readonly<Record<string, [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'the header fields are larger than the limit'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['too-large', 'the chunk extensions are too large'],
   HPE_INVALID_METHOD: ['method-unknown', 'the request method is not one this service knows'],
+  HPE_INVALID_VERSION: ['version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here'],
+  HPE_PAUSED_H2_UPGRADE: ['version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'the request was not complete in time'],
 };
 
-/** Answers what the HTTP parser could not read. There is no request object, so the answer is written by hand. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [code, detail] = MALFORMED[error.code ?? ''] ?? ['bad-request', 'the request is not well-formed HTTP/1.1'];
-  writeRaw(socket, new Problem(code, detail));
+const NOT_HTTP: [ProblemCode, string] = ['bad-request', 'the request is not well-formed HTTP/1.1'];
+
+/**
+ * Answers what the HTTP parser could not read. Answers keep the order of the requests: an error in the body of a request
+ * is the answer to that request, and an error in what follows a request waits until that one has its answer. Otherwise a
+ * client would take the refusal of garbage for the fate of the message it posted before.
+ */
+function createMalformedAnswers(latest: WeakMap<Socket, Exchange>, bodies: BodyReader) {
+  const refused = new WeakSet<Socket>();
+  return (error: Error & { code?: string; reason?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // The parser complains of each further piece.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    // The same code also stands for a version that is followed by something else than the end of its line.
+    const known = error.code !== 'HPE_INVALID_VERSION' || error.reason === 'Invalid HTTP version';
+    const [code, detail] = (known && MALFORMED[error.code ?? '']) || NOT_HTTP;
+    const problem = new Problem(code, detail);
+    const before = latest.get(socket);
+    if (before === undefined || before.response.writableFinished) writeRaw(socket, problem);
+    else if (before.message.complete) before.response.once('close', () => writeRaw(socket, problem));
+    else bodies.fail(before.message, problem);
+  };
 }
 
-/** No other protocol is spoken here; whoever asks for one is told so instead of waiting for an answer. */
-function refuseUpgrade(_: IncomingMessage, socket: Socket): void {
-  writeRaw(
-    socket,
-    new Problem('bad-request', 'no upgrade to another protocol is possible; leave out the Upgrade field'),
-  );
-}
-
+/** For requests that never became one: there is no response object, so the answer is written by hand. */
 function writeRaw(socket: Socket, problem: Problem): void {
+  if (!socket.writable) return;
   const { localAddress = '127.0.0.1', localPort = 80 } = socket;
   const base = `http://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
   const id = newRequestId();
@@ -88,4 +129,8 @@ function writeRaw(socket: Socket, problem: Problem): void {
   let head = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`;
   for (let i = 0; i < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), body]));
+  // Nobody else watches over a connection whose parser has given up.
+  const cut = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS);
+  socket.once('close', () => clearTimeout(cut));
+  socket.resume();
 }

@@ -1,11 +1,20 @@
 /** How an area declares its routes. The router serves them, the service description is made from them. */
 import type { ProblemCode } from '../problems.ts';
 import type { Answer } from './answer.ts';
+import type { AnswerField } from './answer-fields.ts';
 import type { QuerySpec } from './parameters.ts';
 import type { Request } from './request.ts';
 import type { Resource } from './resource.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'LINK';
+
+/** What a body holds, under a name, for the description of the service. */
+export interface Shape {
+  readonly name: string;
+  /** As JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly example?: unknown;
+}
 
 export interface Operation {
   readonly summary: string;
@@ -15,8 +24,14 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, string>>;
   /** Media types of the request body; `*` takes any content. */
   readonly accepts?: readonly string[];
+  /** The fields of the body, the same in JSON, XML and forms. */
+  readonly input?: Shape;
   /** Media types of successful answers with content; `*` for a message's own. */
   readonly produces?: readonly string[];
+  /** The fields of the document that is answered, the same in JSON and XML. */
+  readonly output?: Shape;
+  /** Header fields of successful answers, by status, beyond those that every answer or document has. */
+  readonly gives?: Readonly<Record<number, readonly AnswerField[]>>;
   /** What each successful status means. */
   readonly answers: Readonly<Record<number, string>>;
   readonly problems?: readonly ProblemCode[];

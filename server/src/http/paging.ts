@@ -26,8 +26,11 @@ export interface Slice<T> {
 export function readPage(request: Request): Page {
   const { per_page: limit = 100, cursor } = readQuery(request.query, pagingQuery);
   if (cursor === undefined) return { limit, key: undefined, backwards: false };
-  const [, direction, key] = /^([ab])(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (direction === undefined || key === undefined) {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, direction, key] = /^([ab])(.*)$/s.exec(text) ?? [];
+  // A key that we did not write may be one that the store cannot read.
+  const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
+  if (direction === undefined || key === undefined || !isOurs) {
     throw new Problem('bad-query', 'cursor is not one that this service gave out', {
       errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
     });
@@ -43,6 +46,7 @@ export function sliceOf<T>(page: Page, rows: readonly T[]): Slice<T> {
   return { items, hasNext: more, hasPrevious: page.key !== undefined };
 }
 
+/** The links of a page: itself, the first page, and its neighbours where there are some. */
 export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T) => string): Link[] {
   const href = (cursor: string | undefined): string => {
     const query = new URLSearchParams(request.query);
@@ -50,7 +54,10 @@ export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T)
     if (cursor !== undefined) query.set('cursor', Buffer.from(cursor).toString('base64url'));
     return query.size === 0 ? request.path : `${request.path}?${query}`;
   };
-  const links: Link[] = [{ rel: 'first', href: href(undefined) }];
+  const links: Link[] = [
+    { rel: 'self', href: request.query.size === 0 ? request.path : `${request.path}?${request.query}` },
+    { rel: 'first', href: href(undefined) },
+  ];
   const first = slice.items[0];
   const last = slice.items.at(-1);
   if (slice.hasNext && last !== undefined) links.push({ rel: 'next', href: href(`a${keyOf(last)}`) });

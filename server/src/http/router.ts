@@ -50,8 +50,9 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   async function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    checkMessage(message);
     const [path, query] = splitTarget(message.url ?? '/');
-    if (message.method === 'OPTIONS' && path === '*') return { status: 204 };
+    if (path === '*') return answerToStar(message);
     const { route, parameters } = findRoute(path);
     const allow = allowed.get(route) as string;
     if (message.method === 'OPTIONS') return optionsAnswer(route, allow);
@@ -94,6 +95,24 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 }
 
+/** What the parser lets pass although HTTP/1.1 does not allow it, or Waypost does not speak it. */
+function checkMessage({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
+  if (httpVersionMajor !== 1) throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
+  // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
+  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
+    throw new Problem('bad-request', 'HTTP/1.0 knows no Transfer-Encoding', { headers: { Connection: 'close' } });
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new Problem('expectation-failed', 'the only expectation known here is 100-continue');
+  }
+}
+
+/** `*` stands for the service as a whole, of which only its options can be asked. */
+function answerToStar({ method }: IncomingMessage): Answer {
+  if (method === 'OPTIONS') return { status: 204, headers: [['Allow', 'GET, HEAD, POST, PUT, DELETE, LINK, OPTIONS']] };
+  throw new Problem('bad-request', 'the target * goes with OPTIONS only');
+}
+
 function optionsAnswer(route: Route, allow: string): Answer {
   const accepts = (route.operations.POST as Operation | undefined)?.accepts;
   const headers: [string, string][] = [['Allow', allow]];
@@ -113,8 +132,8 @@ function splitTarget(target: string): [path: string, query: string | undefined] 
   if (target.length > MAX_URL) throw new Problem('uri-too-long', `addresses have at most ${MAX_URL} characters`);
   let path = target;
   if (!path.startsWith('/') && path !== '*') {
-    const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/i.exec(path)?.[1];
-    if (rest === undefined) throw new Problem('bad-request', 'the request target is neither a path nor a URI');
+    const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(path)?.[1];
+    if (rest === undefined) throw new Problem('bad-request', 'the request target is neither a path nor an http URI');
     path = rest.startsWith('/') ? rest : `/${rest}`;
   }
   const mark = path.indexOf('?');

@@ -1,6 +1,6 @@
 /**
  * Which header fields of a posting request become part of the message and are handed on to its receivers (A10).
- * Everything passes, except what this one table names. docs/messaging.md shows the same table.
+ * Everything passes, except what this one table names. docs/headers.md shows the same table.
  */
 import { LinkError, type ParsedLink, parseLinks } from '../http/links.ts';
 import { Problem } from '../problems.ts';
@@ -135,19 +135,22 @@ export function fieldsToKeep(rawHeaders: readonly string[], connection: string |
   return kept;
 }
 
-/** The links of the request's Link field that travel with the message. */
-export function linksToKeep(field: string | undefined): { rel: string; href: string; type?: string; title?: string }[] {
-  if (field === undefined) return [];
-  let parsed: ParsedLink[];
+/** Reads a Link field. Throws 400 when it cannot be read. */
+export function readLinks(field: string): ParsedLink[] {
   try {
-    parsed = parseLinks(field);
+    return parseLinks(field);
   } catch (error) {
     if (!(error instanceof LinkError)) throw error;
     throw new Problem('bad-header', `the Link field cannot be read: ${error.message}`, {
       errors: [{ header: 'Link', detail: error.message }],
     });
   }
-  return parsed.flatMap(({ href, rels, type, title }) =>
+}
+
+/** The links of the request's Link field that travel with the message. */
+export function linksToKeep(field: string | undefined): { rel: string; href: string; type?: string; title?: string }[] {
+  if (field === undefined) return [];
+  return readLinks(field).flatMap(({ href, rels, type, title }) =>
     rels.filter(travels).map((rel) => ({
       rel,
       href,

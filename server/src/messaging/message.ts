@@ -27,6 +27,15 @@ export function stateOf(
   return stateNames[delivery.state] ?? 'acknowledged';
 }
 
+/** The same of a message that was found. Those of a topic have no delivery, but their life may be over. */
+export function messageState(
+  { delivery, expires }: { delivery: Parameters<typeof stateOf>[0] | undefined; expires: number | null },
+  now: number,
+): MessageState {
+  if (delivery !== undefined) return stateOf(delivery, now);
+  return expires !== null && expires <= now ? 'expired' : 'available';
+}
+
 const MOST_SECONDS = 365 * 86_400;
 
 export const postingQuery = {
@@ -38,6 +47,9 @@ export const postingQuery = {
 
 export type PostingWishes = QueryValues<typeof postingQuery>;
 
+/** So many seconds from a moment, in whole milliseconds: the store takes no parts of one. */
+export const timeAfter = (moment: number, seconds: number): number => Math.ceil(moment + seconds * 1000);
+
 const DEFAULT_PRIORITY = 4;
 
 /** Order and times of a new message, from what the poster wished and what the destination sets. */
@@ -46,8 +58,8 @@ export function placement(wishes: PostingWishes, settings: EffectiveSettings, no
   const ttl = wishes.ttl ?? settings.ttl;
   return {
     rank: 9 - (wishes.priority ?? DEFAULT_PRIORITY),
-    delayedUntil: delay > 0 ? Math.ceil(now + delay * 1000) : null,
-    expires: ttl === undefined ? null : Math.ceil(now + ttl * 1000),
+    delayedUntil: delay > 0 ? timeAfter(now, delay) : null,
+    expires: ttl === undefined ? null : timeAfter(now, ttl),
   };
 }
 

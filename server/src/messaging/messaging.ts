@@ -1,5 +1,5 @@
 /** The messaging area: its use cases over one store. */
-import { createSealer, type Sealer } from '../ids.ts';
+import type { Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
 import { HELD, type News, type Store, type StoredMessage } from '../store/store.ts';
 import type { Destination } from './destination.ts';
@@ -17,6 +17,7 @@ import {
 import { lastPositions } from './queries/topics.ts';
 import { type Clearing, createClearing } from './usecases/clearing.ts';
 import { createDestinations, type Destinations } from './usecases/destinations.ts';
+import type { Enlister } from './usecases/enlisting.ts';
 import { createEvents, type Events } from './usecases/events.ts';
 import { createOnce, type Once } from './usecases/once.ts';
 import { createPosting, type Posting } from './usecases/posting.ts';
@@ -33,6 +34,7 @@ export interface MessagingOptions {
   readonly rememberIds: number;
   /** Milliseconds a create-next link lives. */
   readonly onceLifetime: number;
+  readonly enlister: Enlister;
 }
 
 export interface Messaging {
@@ -45,7 +47,6 @@ export interface Messaging {
   readonly events: Events;
   readonly redelivery: { step(): Promise<Step> };
   readonly waiters: Waiters;
-  readonly sealer: Sealer;
   readonly now: () => number;
   /** The id clients know a message by. */
   publicId(message: Pick<StoredMessage, 'id' | 'name'>): string;
@@ -61,8 +62,7 @@ export interface Messaging {
   lookForMissed(): Promise<void>;
 }
 
-export function createMessaging(store: Store, options: MessagingOptions): Messaging {
-  const sealer: Sealer = createSealer(store.secret);
+export function createMessaging(store: Store, sealer: Sealer, options: MessagingOptions): Messaging {
   const destinations = createDestinations(store);
   const waiters = createWaiters(options.maxWaiting);
   const waiting = createWaiting(waiters);
@@ -70,7 +70,11 @@ export function createMessaging(store: Store, options: MessagingOptions): Messag
   const schedule = (at: number): void => {
     for (const listener of scheduled) listener(at);
   };
-  const posting = createPosting(store, destinations, sealer, { autoCreate: options.autoCreate, schedule });
+  const posting = createPosting(store, destinations, sealer, {
+    autoCreate: options.autoCreate,
+    schedule,
+    enlister: options.enlister,
+  });
 
   store.listen(({ arrived, everything }: News) => {
     for (const [destination, count] of arrived ?? []) waiters.wake(destination, count);
@@ -103,10 +107,9 @@ export function createMessaging(store: Store, options: MessagingOptions): Messag
   return {
     destinations,
     waiters,
-    sealer,
     posting,
     once: createOnce(store, posting, createOnceTokens(store.secret), options.onceLifetime),
-    receiving: createReceiving(store, waiting, schedule),
+    receiving: createReceiving(store, waiting, schedule, options.enlister),
     reading: createReading(store, waiting, sealer),
     events: createEvents(store, destinations),
     clearing: createClearing(store, options.rememberIds),

@@ -1,7 +1,7 @@
 /** The settings of a destination (A3): what they may be, their defaults, and how they are read. */
 
 import { integer, type Kind, secondsUpTo } from '../kinds.ts';
-import { type FieldError, Problem } from '../problems.ts';
+import { type FieldError, MOST_FIELD_ERRORS, Problem, pointerTo } from '../problems.ts';
 import { checkName } from './names.ts';
 
 export type DestinationKind = 'queue' | 'topic';
@@ -53,7 +53,12 @@ const kinds: Readonly<Record<SettingName, { kind: Kind<unknown>; for: readonly D
   'max-bytes': { kind: integer(1, Number.MAX_SAFE_INTEGER), for: ['queue', 'topic'], help: 'most bytes waiting' },
 };
 
-export const settingNames = Object.keys(kinds) as SettingName[];
+/** The settings of a queue or a topic, with what they may be. */
+export function settingsOf(kind: DestinationKind) {
+  return (Object.entries(kinds) as [SettingName, (typeof kinds)[SettingName]][]).filter(([, { for: whom }]) =>
+    whom.includes(kind),
+  );
+}
 
 export const defaultSettings = {
   lease: 30,
@@ -71,16 +76,21 @@ const READ_ONLY = new Set(['name', 'kind', 'created', 'counts', 'links', 'type']
 export function readSettings(kind: DestinationKind, fields: Readonly<Record<string, unknown>>): Settings {
   const settings: Record<string, unknown> = {};
   const errors: FieldError[] = [];
+  const wrong = (name: string, detail: string): void => {
+    if (errors.length < MOST_FIELD_ERRORS) errors.push({ pointer: pointerTo(name), detail });
+  };
   for (const [name, value] of Object.entries(fields)) {
     if (READ_ONLY.has(name) || value === null || value === '') continue;
     const setting = Object.hasOwn(kinds, name) ? kinds[name as SettingName] : undefined;
     if (setting === undefined || !setting.for.includes(kind)) {
-      const known = settingNames.filter((each) => kinds[each].for.includes(kind)).join(', ');
-      errors.push({ pointer: `/${name}`, detail: `is not a setting of a ${kind}; known are ${known}` });
+      const known = settingsOf(kind)
+        .map(([each]) => each)
+        .join(', ');
+      wrong(name, `is not a setting of a ${kind}; known are ${known}`);
       continue;
     }
     const read = typeof value === 'string' || typeof value === 'number' ? setting.kind.read(String(value)) : undefined;
-    if (read === undefined) errors.push({ pointer: `/${name}`, detail: `must be ${setting.kind.expected}` });
+    if (read === undefined) wrong(name, `must be ${setting.kind.expected}`);
     else settings[name] = read;
   }
   if (errors.length > 0) {
@@ -122,8 +132,10 @@ export function effectiveSettings(
     'max-deliveries': settings['max-deliveries'] ?? defaultSettings['max-deliveries'],
     'dead-letter': settings['dead-letter'] ?? deadLetterName(name),
   };
+  // What was set of them before it became one is kept, and counts again should it no longer be one.
+  const { 'max-deliveries': _most, 'dead-letter': _name, ...others } = settings;
   return {
-    ...settings,
+    ...others,
     ...(isDeadLetter ? {} : deadLetters),
     lease: settings.lease ?? defaultSettings.lease,
     retention: settings.retention ?? defaultSettings.queueRetention,

@@ -30,7 +30,7 @@ export function operatorRoutes(operator: Operator): Route[] {
       const page = readPage(request);
       const slice = sliceOf(page, await operator.list(page, status === 'all'));
       const items = slice.items.map((notice) => noticeDocument(notice, operator.publicId(notice)));
-      const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, ({ id }) => String(id))];
+      const links = pageLinks(request, slice, ({ id }) => String(id));
       return { status: 200, document: { name: 'operator-notices', fields: {}, links, items } };
     },
   };

@@ -1,56 +1,75 @@
 /** The service description, OpenAPI 3.1, made from the routes the server serves. */
-import type { Operation, Route } from '../http/operation.ts';
-import { problems } from '../problems.ts';
+import type { Operation, Route, Shape } from '../http/operation.ts';
+import { paths } from '../paths.ts';
+import { type ProblemCode, problems } from '../problems.ts';
+import {
+  anyProblem,
+  baseSchemas,
+  contentOfType,
+  describeHeaders,
+  headersOf,
+  type Json,
+  pathParameter,
+  problemResponse,
+  refTo,
+} from './openapi-components.ts';
 
-type Json = Record<string, unknown>;
+const DESCRIPTION = `Waypost is a hypermedia service: a client knows the root, reads the links of what it gets, and follows
+those whose relation it understands. The paths are shown here for orientation; do not build them.
+
+Documents have links in their bodies and, the same, in the Link field, so that HEAD is enough. Bodies of messages are any
+content at all and come back byte for byte with their Content-Type.`;
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  Service: 'The root, and what the service tells about itself',
+  Messaging: 'Queues and topics: posting, once-only posting, batches, receiving, leases, reading, streams',
+  Operator: 'Notices for the people who run the service',
+};
 
 export function describeService(routes: readonly Route[], version: string, base: string): Json {
   const areas = [...new Set(routes.map((route) => route.area))];
+  const operations = routes.flatMap((route) => Object.values(route.operations));
   return {
     openapi: '3.1.0',
     info: {
       title: 'Waypost',
       version,
-      summary: 'A link-driven message broker, transaction manager and consumer registry.',
-      description: 'Clients know the root and follow links. The paths are shown for orientation; do not build them.',
+      summary: 'A link-driven message broker in one HTTP service.',
+      description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: { url: base + paths.serviceDocumentation.href({}), description: 'The same for people' },
     servers: [{ url: base, description: 'The service as this client sees it' }],
     security: [],
-    tags: areas.map((name) => ({ name, description: `${name} of Waypost` })),
+    tags: areas.map((name) => ({ name, description: tagDescriptions[name] ?? name })),
     paths: Object.fromEntries(routes.map((route) => [route.resource.template, describeRoute(route)])),
-    components: { schemas, responses: problemResponses() },
+    components: {
+      schemas: { ...baseSchemas, ...shapesOf(operations) },
+      headers: describeHeaders(),
+      responses: { problem: anyProblem, ...namedProblems(operations) },
+    },
   };
+}
+
+function shapesOf(operations: readonly Operation[]): Json {
+  const shapes = operations.flatMap(({ input, output }) => [input, output]).filter((shape) => shape !== undefined);
+  return Object.fromEntries(shapes.map(({ name, schema }) => [name, schema]));
+}
+
+function namedProblems(operations: readonly Operation[]): Json {
+  const codes = new Set(operations.flatMap((operation) => Object.values(firstOfStatus(operation))));
+  return Object.fromEntries([...codes].map((code) => [code, problemResponse(code)]));
 }
 
 function describeRoute(route: Route): Json {
   const operations: Json = {};
   for (const [method, operation] of Object.entries(route.operations)) {
-    const described = describeOperation(route, method, operation);
     // OpenAPI 3.1 knows eight methods; others are told in an extension.
-    if (method === 'LINK') operations['x-link'] = described;
-    else operations[method.toLowerCase()] = described;
-    if (method === 'GET')
-      operations.head = {
-        ...described,
-        operationId: idOf(route, 'HEAD'),
-        summary: `${operation.summary} (header only)`,
-      };
+    operations[method === 'LINK' ? 'x-link' : method.toLowerCase()] = describeOperation(route, method, operation);
+    if (method === 'GET') operations.head = describeOperation(route, 'HEAD', operation);
   }
-  return {
-    summary: route.title,
-    ...(route.resource.parameters.length === 0
-      ? {}
-      : {
-          parameters: route.resource.parameters.map((name) => ({
-            name,
-            in: 'path',
-            required: true,
-            schema: { type: 'string', minLength: 1, maxLength: 250 },
-          })),
-        }),
-    ...operations,
-  };
+  const parameters = route.resource.parameters.map(pathParameter);
+  return { summary: route.title, ...(parameters.length === 0 ? {} : { parameters }), ...operations };
 }
 
 const idOf = (route: Route, method: string): string => {
@@ -75,73 +94,57 @@ function describeOperation(route: Route, method: string, operation: Operation): 
   ];
   return {
     operationId: idOf(route, method),
-    summary: operation.summary,
+    summary: method === 'HEAD' ? `${operation.summary} (header only)` : operation.summary,
     tags: [route.area],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(operation.accepts === undefined ? {} : { requestBody: { content: contentOf(operation.accepts) } }),
+    ...(operation.accepts === undefined
+      ? {}
+      : { requestBody: { content: contentOf(operation.accepts, operation.input) } }),
     responses: describeAnswers(method, operation),
   };
 }
 
+const DOCUMENT_TYPES = ['application/json', 'application/xml'];
+const WITHOUT_CONTENT = new Set(['204', '303', '304']);
+
 function describeAnswers(method: string, operation: Operation): Json {
   const answers: Json = {};
+  const types = operation.produces ?? DOCUMENT_TYPES;
+  const isDocument = operation.produces === undefined || operation.output !== undefined;
   for (const [status, description] of Object.entries(operation.answers)) {
-    const hasContent = status !== '204' && method !== 'LINK';
-    const types = operation.produces ?? ['application/json', 'application/xml'];
-    answers[status] = { description, ...(hasContent ? { content: contentOf(types) } : {}) };
+    const hasContent = !WITHOUT_CONTENT.has(status) && method !== 'HEAD' && method !== 'LINK' && types.length > 0;
+    const fields = new Set([
+      'X-Request-Id' as const,
+      ...(isDocument && !WITHOUT_CONTENT.has(status) ? (['Link'] as const) : []),
+      ...(operation.gives?.[Number(status)] ?? []),
+    ]);
+    answers[status] = {
+      description,
+      headers: headersOf([...fields]),
+      ...(hasContent ? { content: contentOf(types, operation.output) } : {}),
+    };
   }
-  for (const code of operation.problems ?? []) {
-    const status = String(problems[code][0]);
-    answers[status] ??= { $ref: `#/components/responses/${code}` };
-  }
-  answers.default = { $ref: '#/components/responses/problem' };
+  for (const [status, code] of Object.entries(firstOfStatus(operation))) answers[status] ??= refTo('responses', code);
+  answers['4XX'] = refTo('responses', 'problem');
+  answers['5XX'] = refTo('responses', 'problem');
   return answers;
 }
 
-const contentOf = (types: readonly string[]): Json =>
-  Object.fromEntries(
-    types.map((type) =>
-      type === '*'
-        ? ['*/*', { schema: {} }]
-        : [type, { schema: { type: type.includes('json') ? 'object' : 'string' } }],
-    ),
-  );
-
-function problemResponses(): Json {
-  const content = {
-    'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } },
-    'application/problem+xml': { schema: { type: 'string' } },
-  };
-  const named = Object.entries(problems).map(([code, [, title, help]]) => [
-    code,
-    { description: `${title}. ${help}`, content },
-  ]);
-  return Object.fromEntries([...named, ['problem', { description: 'A problem (RFC 9457)', content }]]);
+/** A status has one description; of several problems with it, the first is told. */
+function firstOfStatus(operation: Operation): Record<number, ProblemCode> {
+  const codes: Record<number, ProblemCode> = {};
+  for (const code of operation.problems ?? []) codes[problems[code][0]] ??= code;
+  return codes;
 }
 
-const schemas: Json = {
-  problem: {
-    type: 'object',
-    required: ['type', 'title', 'status', 'detail', 'instance'],
-    properties: {
-      type: { type: 'string', format: 'uri', description: 'A stable URI with a page of help' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-      instance: { type: 'string', description: 'urn:uuid of the request id' },
-      errors: { type: 'array', items: { type: 'object' } },
-      links: { type: 'array', items: { $ref: '#/components/schemas/link' } },
-    },
-  },
-  link: {
-    type: 'object',
-    required: ['rel', 'href'],
-    properties: {
-      rel: { type: 'string' },
-      href: { type: 'string', format: 'uri' },
-      method: { type: 'string' },
-      type: { type: 'string' },
-      title: { type: 'string' },
-    },
-  },
-};
+function contentOf(types: readonly string[], shape: Shape | undefined): Json {
+  return Object.fromEntries(
+    types.map((type) => {
+      if (type === '*') return ['*/*', contentOfType('*/*')];
+      // XML has the same fields, but a schema cannot say how.
+      if (shape === undefined || !/json$|urlencoded$/.test(type)) return [type, contentOfType(type)];
+      const example = shape.example === undefined ? {} : { example: shape.example };
+      return [type, { schema: refTo('schemas', shape.name), ...example }];
+    }),
+  );
+}

@@ -8,6 +8,7 @@ import { paths } from '../paths.ts';
 import { Problem, type ProblemCode, problems } from '../problems.ts';
 import { describeService } from './openapi.ts';
 import { documentationPage, problemPage } from './pages.ts';
+import { problemTypeShape, rootShape, statusShape } from './shapes.ts';
 
 export interface ServiceInfo {
   readonly version: string;
@@ -25,6 +26,9 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
     { rel: 'self', href: paths.root.href({}) },
     { rel: 'queues', href: paths.destinations.queue.href({}) },
     { rel: 'topics', href: paths.destinations.topic.href({}) },
+    { rel: 'transaction-manager', href: paths.transactionManager.href({}) },
+    { rel: 'airline-reservations', href: paths.reservations.airline.href({}) },
+    { rel: 'hotel-reservations', href: paths.reservations.hotel.href({}) },
     { rel: 'operator-notices', href: paths.operatorNotices.href({}) },
     { rel: 'service-desc', href: paths.serviceDescription.href({}), type: 'application/vnd.oai.openapi+json' },
     { rel: 'service-doc', href: paths.serviceDocumentation.href({}), type: 'text/html' },
@@ -41,6 +45,8 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
       operations: {
         GET: {
           summary: 'The one address to know: links to everything else',
+          output: rootShape,
+          gives: { 200: ['Link-Template'] },
           answers: { 200: 'The links' },
           handle: () => ({ status: 200, document: root, templates }),
         },
@@ -53,6 +59,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
       operations: {
         GET: {
           summary: 'Version, uptime, engine, and whether the store answers',
+          output: statusShape,
           answers: { 200: 'The store answers' },
           problems: ['store-unavailable'],
           async handle() {
@@ -79,11 +86,12 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
         GET: {
           summary: 'What a problem means and what to do about it',
           produces: ['application/json', 'application/xml', 'text/html'],
+          output: problemTypeShape,
           answers: { 200: 'The explanation' },
           problems: ['not-found'],
-          handle({ parameters: { code = '' } }) {
+          handle({ base, parameters: { code = '' } }) {
             if (!Object.hasOwn(problems, code)) throw new Problem('not-found', `no problem is called ${code}`);
-            return { status: 200, document: problemDocument(code as ProblemCode) };
+            return { status: 200, document: problemDocument(code as ProblemCode, base) };
           },
         },
       },
@@ -99,6 +107,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
           answers: { 200: 'The description' },
           handle: ({ base }) => ({
             status: 200,
+            negotiated: true,
             content: {
               type: 'application/vnd.oai.openapi+json',
               body: Buffer.from(JSON.stringify(describeService(all, info.version, base), null, 2)),
@@ -118,6 +127,7 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
           answers: { 200: 'A page' },
           handle: ({ base }) => ({
             status: 200,
+            negotiated: true,
             content: {
               type: 'text/html; charset=utf-8',
               body: Buffer.from(documentationPage(all, info.version, base)),
@@ -151,7 +161,7 @@ async function answersInTime(ping: Promise<void>): Promise<void> {
   }
 }
 
-function problemDocument(code: ProblemCode): Document {
+function problemDocument(code: ProblemCode, base: string): Document {
   const [status, title, help] = problems[code];
   return {
     name: 'problem-type',
@@ -160,6 +170,6 @@ function problemDocument(code: ProblemCode): Document {
       { rel: 'self', href: paths.problem.href({ code }) },
       { rel: 'service-doc', href: paths.serviceDocumentation.href({}) },
     ],
-    html: () => problemPage(code, status, title, help),
+    html: () => problemPage(code, status, title, help, base),
   };
 }

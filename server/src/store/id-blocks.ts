@@ -40,7 +40,8 @@ export async function createIdBlocks(reserve: () => Promise<number>): Promise<Id
       if (following === undefined && end - next < ID_BLOCK / 2) refill();
       if (next === end) {
         if (following === undefined) {
-          throw new Problem('store-unavailable', 'no message ids are left until the store answers', {}, failure);
+          const retry = { headers: { 'Retry-After': '1' } };
+          throw new Problem('store-unavailable', 'no message ids are left until the store answers', retry, failure);
         }
         next = following;
         end = next + ID_BLOCK;

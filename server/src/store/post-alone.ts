@@ -2,7 +2,15 @@
  * Posting in a transaction of its own, one SQL text for both engines: for what cannot be decided by one statement over
  * many postings. Everything else takes the hot path.
  */
-import { isVolatile, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
+import {
+  IS_ASIDE,
+  isVolatile,
+  type MessageName,
+  type NewMessage,
+  type Posting,
+  type PostOutcome,
+  type Tx,
+} from './store.ts';
 
 /** A client-chosen id, a limit, a batch under a once-only link, a topic's message that gets its position later. */
 export function mustPostAlone({ name, limits, once, kind, messages }: Posting): boolean {
@@ -17,11 +25,16 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
   if ((await tx.get(`SELECT id FROM destination WHERE id = $1 ${lock}`, [destination])) === undefined) {
     return 'no-destination';
   }
+  if (limits !== undefined) {
+    // Counted before anything is written, so that a refusal leaves no trace; a repeat is a repeat, room or not.
+    const before = await postedBefore(tx, posting);
+    if (before !== undefined) return before;
+    if (await isFull(tx, posting, limits)) return 'full';
+  }
   if (name !== undefined) {
     const outcome = await takeName(tx, posting, name);
     if (outcome !== 'stored') return outcome;
   }
-  if (limits !== undefined && (await isFull(tx, posting, limits))) return 'full';
   if (once !== undefined) {
     const used = await tx.get(
       `INSERT INTO once_chain (chain, n, expires) VALUES ($1, $2, $3)
@@ -39,8 +52,24 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
   return 'stored';
 }
 
+/** What is known of the id or the link already. */
+async function postedBefore(tx: Tx, { destination, name, once }: Posting): Promise<PostOutcome | undefined> {
+  const known = name && (await findContent(tx, destination, name));
+  if (known !== undefined) return outcomeOfRepeat(known, name);
+  const used = once && (await tx.get<{ n: number }>('SELECT n FROM once_chain WHERE chain = $1', [once.chain]));
+  return used !== undefined && once !== undefined && used.n >= once.n ? 'once-used' : undefined;
+}
+
+async function findContent(tx: Tx, destination: number, { hash }: MessageName): Promise<Buffer | undefined> {
+  const text = 'SELECT content FROM message_name WHERE dest = $1 AND hash = $2';
+  return (await tx.get<{ content: Buffer }>(text, [destination, hash]))?.content;
+}
+
+const outcomeOfRepeat = (known: Buffer, name: MessageName | undefined): PostOutcome =>
+  name !== undefined && known.equals(name.content) ? 'name-known' : 'name-taken';
+
 /** A new id is entered; a known one is compared. Two statements: one would not see a row committed meanwhile. */
-async function takeName(tx: Tx, posting: Posting, name: NonNullable<Posting['name']>): Promise<PostOutcome> {
+async function takeName(tx: Tx, posting: Posting, name: MessageName): Promise<PostOutcome> {
   const message = posting.messages[0] as NewMessage;
   const entered = await tx.get(
     `INSERT INTO message_name (dest, hash, message, content) VALUES ($1, $2, $3, $4)
@@ -48,11 +77,9 @@ async function takeName(tx: Tx, posting: Posting, name: NonNullable<Posting['nam
     [posting.destination, name.hash, message.id, name.content],
   );
   if (entered !== undefined) return 'stored';
-  const known = await tx.get<{ content: Buffer }>('SELECT content FROM message_name WHERE dest = $1 AND hash = $2', [
-    posting.destination,
-    name.hash,
-  ]);
-  return known?.content.equals(name.content) ? 'name-known' : 'name-taken';
+  const known = await findContent(tx, posting.destination, name);
+  // Forgotten between the two statements: the id is free.
+  return known === undefined ? takeName(tx, posting, name) : outcomeOfRepeat(known, name);
 }
 
 /** Counts what waits, stopping one past the limit. Consumed and dead messages do not count. */
@@ -63,7 +90,7 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
     const counted =
       posting.kind === 'queue'
         ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0
-           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND state IN (1, 2, 4)`
+           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`
         : `SELECT length(body) AS size FROM ${place.message} WHERE dest = $1 AND pos IS NOT NULL`;
     const row = await tx.get<{ length: number; bytes: number | null }>(
       `SELECT count(*) AS length, CAST(sum(size) AS BIGINT) AS bytes FROM (${counted} LIMIT $2) AS waiting`,

@@ -61,6 +61,15 @@ export const CONSUMED = 5;
 export const DEAD = 6;
 export const EXPIRED = 7;
 
+/**
+ * Groups of states as SQL, for the partial indexes and for every statement that is to use them. SQLite takes such an
+ * index only for a statement that repeats its condition term by term. Comparisons, not lists: SQLite builds a table of
+ * a list of three or more each time it checks a row, which made an insert three times as dear.
+ */
+export const IS_ASIDE = 'state > 0 AND state < 5';
+export const IS_OVER = 'state >= 5';
+export const CAN_EXPIRE = 'state < 3';
+
 export interface NewMessage {
   /** Even: durable. Odd: volatile (may be lost with the process). See `isVolatile`. */
   readonly id: number;

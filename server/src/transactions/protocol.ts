@@ -68,6 +68,8 @@ export interface ParticipantLog {
   readonly tries: number;
   /** Not to be asked before this time; null: at once. */
   readonly nextTry: number | null;
+  /** A prepare went out that was never answered: it may still arrive. */
+  readonly mayStray: boolean;
   /** Of this service: its changes are fenced by the database, so no late prepare can follow a rollback. */
   readonly isLocal: boolean;
 }
@@ -132,10 +134,14 @@ function stepInPhaseTwo(
   return { do: 'finish', outcome: outcomeOf(order, participants) };
 }
 
-/** Commit goes to those who are prepared; rollback to everyone who has not refused or dropped out. */
-function isOutstanding({ state }: ParticipantLog, order: 'committed' | 'rolled-back'): boolean {
-  if (order === 'committed') return state === 'prepared';
-  return state === 'registered' || state === 'asked' || state === 'prepared';
+/**
+ * Commit goes to those who are prepared; rollback to everyone who has not refused or dropped out, and also to one that
+ * refused while an earlier prepare is still on its way to it.
+ */
+function isOutstanding({ state, mayStray, isLocal }: ParticipantLog, order: 'committed' | 'rolled-back'): boolean {
+  if (state === 'prepared') return true;
+  if (order === 'committed') return false;
+  return state === 'registered' || state === 'asked' || (state === 'refused' && mayStray && !isLocal);
 }
 
 function dueOf(order: Order, open: readonly ParticipantLog[], now: number, latest: number): Step {
@@ -213,23 +219,27 @@ export function meaningOfLook(order: 'committed' | 'rolled-back', reply: Reply):
 }
 
 /**
- * What is noted of a participant after an answer. A prepare whose answer nobody knows may still arrive: such a
- * participant's rollback is repeated when the last straggler must have arrived, and only then counts.
+ * What is noted of a participant after an answer. A prepare that was not answered may still arrive: such a participant's
+ * rollback is repeated when the last straggler must have arrived, and only then counts.
  */
 export function noteAfter(
   participant: ParticipantLog,
   { deadline }: TransactionLog,
   order: Order,
   meaning: Exclude<Meaning, 'look'>,
+  wasAnswered: boolean,
   now: number,
-): { state: ParticipantState; tries: number; nextTry: number | null } {
+): Pick<ParticipantLog, 'state' | 'tries' | 'nextTry' | 'mayStray'> {
+  const { state, isLocal } = participant;
   const tries = participant.tries + 1;
-  if (meaning === 'again') return { state: participant.state, tries, nextTry: now + pauseAfter(order, tries) };
+  const mayStray = participant.mayStray || (order === 'prepared' && !wasAnswered);
+  if (meaning === 'again') return { state, tries, nextTry: now + pauseAfter(order, tries), mayStray };
   const quiet = deadline + STRAGGLER_MARGIN;
-  if (meaning === 'rolled-back' && participant.state === 'asked' && !participant.isLocal && now < quiet) {
-    return { state: 'asked', tries: 0, nextTry: quiet };
+  // `asked` after a crash: nobody knows whether the prepare went out.
+  if (meaning === 'rolled-back' && (mayStray || state === 'asked') && !isLocal && now < quiet) {
+    return { state, tries: 0, nextTry: quiet, mayStray };
   }
-  return { state: meaning, tries, nextTry: null };
+  return { state: meaning, tries, nextTry: null, mayStray };
 }
 
 /** Waits between tries: 1 s doubling to 60 s in phase two; quicker in phase one, whose time is short. */

@@ -9,7 +9,14 @@ export const stateXml = (state: string): string => renderXml({ name: 'transactio
 const MAX_BYTES = 16 * 1024;
 
 /** The state that a participant's answer names, if it names one in a form we know. Others' answers are never trusted. */
-export function readStateDocument(type: string | undefined, body: Buffer): string | undefined {
+export const readStateDocument = (type: string | undefined, body: Buffer): string | undefined =>
+  stateIn('transactional-state', type, body);
+
+/** The state that an answer about a transaction names. */
+export const readTransactionState = (type: string | undefined, body: Buffer): string | undefined =>
+  stateIn('transaction', type, body);
+
+function stateIn(element: string, type: string | undefined, body: Buffer): string | undefined {
   if (body.length === 0 || body.length > MAX_BYTES) return undefined;
   try {
     if (type?.includes('json')) {
@@ -17,7 +24,7 @@ export function readStateDocument(type: string | undefined, body: Buffer): strin
       return typeof state === 'string' ? state : undefined;
     }
     const root = parseXml(body, { bytes: MAX_BYTES, depth: 8 });
-    return root.name === 'transactional-state' ? root.attributes.state : undefined;
+    return root.name === element ? root.attributes.state : undefined;
   } catch {
     return undefined;
   }

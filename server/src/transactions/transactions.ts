@@ -135,6 +135,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
       });
     },
     async commit(id, wait) {
+      await membership.ensureAlive();
       const begun = await locked(id, async (tx, transaction) => {
         if (transaction.state !== 'uncommitted') return false;
         if (transaction.deadline <= store.now()) {
@@ -151,6 +152,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
       return toTheEnd(id, wait);
     },
     async rollBack(id, reason, wait) {
+      await membership.ensureAlive();
       const decided = await locked(id, async (tx) => {
         const done = await decideRollback(tx, id, membership.node, reason, store.now());
         if (done) await makeDue(tx, id);

@@ -1,6 +1,6 @@
 /** SQL of destinations: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
-import type { Tx } from '../../store/store.ts';
+import { IS_ASIDE, IS_OVER, type Tx } from '../../store/store.ts';
 import { COUNT_LIMIT, type Counts, type Destination, type DestinationRecord, makeDestination } from '../destination.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
 
@@ -84,7 +84,7 @@ export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<
       kind === 'queue'
         ? await tx.get(
             `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)
-               OR EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state IN (1, 2, 4))`,
+               OR EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE})`,
             [id],
           )
         : await tx.get(`SELECT 1 AS found FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT 1`, [id]);
@@ -96,11 +96,12 @@ export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<
 export async function countQueue(tx: Tx, id: number): Promise<Counts> {
   const counts = { available: 0, delayed: 0, leased: 0, dead: 0 };
   const part = (delivery: string, where: string) =>
-    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS some)`;
+    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS counted)`;
   for (const { delivery } of tx.dialect.places) {
     const row = await tx.get<typeof counts>(
-      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, 'state = 2')} AS delayed,
-              ${part(delivery, 'state = 1')} AS leased, ${part(delivery, 'state = 6')} AS dead`,
+      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, `${IS_ASIDE} AND state = 2`)} AS delayed,
+              ${part(delivery, `${IS_ASIDE} AND state = 1`)} AS leased,
+              ${part(delivery, `${IS_OVER} AND state = 6`)} AS dead`,
       [id],
     );
     for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += row?.[name] ?? 0;
@@ -113,7 +114,7 @@ export async function countTopic(tx: Tx, id: number): Promise<number> {
   for (const { message } of tx.dialect.places) {
     const row = await tx.get<{ count: number }>(
       `SELECT count(*) AS count FROM
-         (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT ${COUNT_LIMIT + 1}) AS some`,
+         (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT ${COUNT_LIMIT + 1}) AS counted`,
       [id],
     );
     retained += row?.count ?? 0;

@@ -1,5 +1,5 @@
 /** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
-import type { StoredMessage, Tx } from '../../store/store.ts';
+import { IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
 
 export interface MessageRow {
   readonly id: number;
@@ -28,9 +28,12 @@ export interface Delivery {
 export interface FoundMessage {
   readonly message: StoredMessage;
   readonly delivery: Delivery | undefined;
+  /** When the life of a topic's message ends. */
+  readonly expires: number | null;
 }
 
 interface FoundRow extends MessageRow {
+  readonly life: number | null;
   readonly state: number | null;
   readonly due: number | null;
   readonly expires: number | null;
@@ -38,13 +41,14 @@ interface FoundRow extends MessageRow {
   readonly token: number | null;
 }
 
-const FOUND =
-  'm.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, d.state, d.due, d.expires, d.tries, d.token';
+const FOUND = `m.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, m.expires AS life,
+  d.state, d.due, d.expires, d.tries, d.token`;
 
 function toFound(row: FoundRow): FoundMessage {
   const { state, due, expires, tries, token } = row;
   return {
     message: toMessage(row),
+    expires: row.life,
     delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0 },
   };
 }
@@ -127,7 +131,7 @@ export async function removeMessages(tx: Tx, ids: readonly number[]): Promise<{ 
 export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[]> {
   const ids: number[] = [];
   for (const { delivery } of tx.dialect.places) {
-    for (const states of ['state = 0', 'state IN (1, 2, 4) AND state <> 4']) {
+    for (const states of ['state = 0', `${IS_ASIDE} AND state <> 4`]) {
       const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2 ${tx.dialect.forUpdate}`;
       ids.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
     }
@@ -162,4 +166,14 @@ export async function withReadyMessages(tx: Tx, destinations: readonly number[])
     for (const { id } of rows) found.add(id);
   }
   return [...found];
+}
+
+export async function messagesById(tx: Tx, ids: readonly number[]): Promise<Map<number, StoredMessage>> {
+  const found = new Map<number, StoredMessage>();
+  for (const { message } of tx.dialect.places) {
+    const text = `SELECT id, dest, pos, posted, content_type, headers, name, body FROM ${message}
+      WHERE id ${tx.dialect.inList('$1')}`;
+    for (const row of await tx.all<MessageRow>(text, [tx.dialect.list(ids)])) found.set(row.id, toMessage(row));
+  }
+  return found;
 }

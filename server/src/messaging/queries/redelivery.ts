@@ -1,5 +1,5 @@
 /** SQL of deliveries whose time has come, and of dead letters: the same text on both engines. */
-import { isVolatile, type Tx } from '../../store/store.ts';
+import { CAN_EXPIRE, isVolatile, type Tx } from '../../store/store.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 
@@ -8,17 +8,20 @@ export interface DueDelivery {
   readonly dest: number;
   /** 1 leased, 2 delayed. */
   readonly state: number;
+  readonly due: number;
+  readonly expires: number | null;
   readonly tries: number;
 }
 
+/** Those whose time has come, in the order in which it came. */
 export async function lockDue(tx: Tx, now: number, limit: number): Promise<DueDelivery[]> {
   const due: DueDelivery[] = [];
   for (const { delivery } of tx.dialect.places) {
-    const text = `SELECT id, dest, state, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
+    const text = `SELECT id, dest, state, due, expires, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
       ORDER BY due, id LIMIT $2 ${tx.dialect.skipLocked}`;
     due.push(...(await tx.all<DueDelivery>(text, [now, limit])));
   }
-  return due;
+  return due.sort((a, b) => a.due - b.due || a.id - b.id);
 }
 
 export async function makeReady(tx: Tx, deliveries: readonly DueDelivery[]): Promise<void> {
@@ -36,13 +39,18 @@ function byPlace(
   return [...groups].map(([place, members]) => ({ ...place, ids: members.map(({ id }) => id) }));
 }
 
-/** A topic's message becomes visible: it gets the next position and needs no delivery any more. */
-export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: number }): Promise<void> {
+/**
+ * A topic's message becomes visible: it gets the next position and needs no delivery any more. It counts as posted now,
+ * since a topic keeps a message for a time after it was posted: one delayed for longer would be gone when it appears.
+ * A topic that was deleted meanwhile leaves the delivery, by which the message is found and swept away.
+ */
+export async function giveTopicPosition(tx: Tx, topic: number, { id }: { id: number }, now: number): Promise<void> {
   const { delivery, message } = tx.dialect.placeOf(id);
-  await tx.run(`DELETE FROM ${delivery} WHERE id = $1`, [id]);
   const text = 'UPDATE topic_position SET last = last + 1 WHERE dest = $1 RETURNING last';
   const row = await tx.get<{ last: number }>(text, [topic]);
-  if (row !== undefined) await tx.run(`UPDATE ${message} SET pos = $2 WHERE id = $1`, [id, row.last]);
+  if (row === undefined) return;
+  await tx.run(`UPDATE ${message} SET pos = $2, posted = $3 WHERE id = $1`, [id, row.last, now]);
+  await tx.run(`DELETE FROM ${delivery} WHERE id = $1`, [id]);
 }
 
 /** What is leased may still be acknowledged; it expires when its lease is over. */
@@ -50,7 +58,7 @@ export async function expireDue(tx: Tx, now: number, keptUntil: number, limit: n
   let count = 0;
   for (const { delivery } of tx.dialect.places) {
     const text = `UPDATE ${delivery} SET state = 7, due = $2 WHERE id IN
-      (SELECT id FROM ${delivery} WHERE expires <= $1 AND state IN (0, 1, 2) AND state <> 1 ORDER BY expires, id
+      (SELECT id FROM ${delivery} WHERE expires <= $1 AND ${CAN_EXPIRE} AND state <> 1 ORDER BY expires, id
        LIMIT $3 ${tx.dialect.skipLocked})`;
     count += await tx.run(text, [now, keptUntil, limit]);
   }
@@ -114,23 +122,30 @@ export async function copyMessage(
   );
 }
 
-export interface DeadLetter {
+/** A place in the order of a queue. */
+export interface QueuePlace {
+  readonly rank: number;
+  readonly ord: number;
+}
+
+export interface DeadLetter extends QueuePlace {
   readonly id: number;
   readonly headers: string;
 }
 
-/** Available messages of a dead-letter queue, oldest first, locked. */
-export async function lockDeadLetters(tx: Tx, queue: number, limit: number): Promise<DeadLetter[]> {
+/** Available messages of a dead-letter queue behind a place, oldest first, locked. */
+export async function lockDeadLetters(tx: Tx, queue: number, after: QueuePlace, limit: number): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
   for (const { delivery, message } of tx.dialect.places) {
-    const heads = await tx.all<{ id: number }>(
-      `SELECT id FROM ${delivery} WHERE dest = $1 AND state = 0 ORDER BY rank, ord LIMIT $2 ${tx.dialect.skipLocked}`,
-      [queue, limit - letters.length],
+    const heads = await tx.all<QueuePlace & { id: number }>(
+      `SELECT id, rank, ord FROM ${delivery} WHERE dest = $1 AND state = 0 AND (rank, ord) > ($2, $3)
+       ORDER BY rank, ord LIMIT $4 ${tx.dialect.skipLocked}`,
+      [queue, after.rank, after.ord, limit],
     );
-    const ids = heads.map(({ id }) => id);
     const text = `SELECT id, headers FROM ${message} WHERE id ${tx.dialect.inList('$1')}`;
-    const found = new Map((await tx.all<DeadLetter>(text, [tx.dialect.list(ids)])).map((row) => [row.id, row]));
-    letters.push(...ids.flatMap((id) => found.get(id) ?? []));
+    const rows = await tx.all<{ id: number; headers: string }>(text, [tx.dialect.list(heads.map(({ id }) => id))]);
+    const headers = new Map(rows.map((row) => [row.id, row.headers]));
+    letters.push(...heads.map((head) => ({ ...head, headers: headers.get(head.id) ?? '[]' })));
   }
-  return letters;
+  return letters.sort((a, b) => a.rank - b.rank || a.ord - b.ord).slice(0, limit);
 }

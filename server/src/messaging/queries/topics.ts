@@ -1,6 +1,6 @@
 /** SQL of reading topics: one function per statement, the same text on both engines. */
 import type { NewMessage, StoredMessage, Tx } from '../../store/store.ts';
-import { type MessageRow, toMessage } from './messages.ts';
+import { type MessageRow, messagesById, toMessage } from './messages.ts';
 
 export async function lastPosition(tx: Tx, topic: number): Promise<number | undefined> {
   return (await tx.get<{ last: number }>('SELECT last FROM topic_position WHERE dest = $1', [topic]))?.last;
@@ -44,12 +44,8 @@ export async function messagesAfter(
     if (ids.length > 0 && bytes > maxBytes) break;
     ids.push(id);
   }
-  const messages: StoredMessage[] = [];
-  for (const { message } of tx.dialect.places) {
-    const text = `SELECT ${CONTENT} FROM ${message} WHERE id ${tx.dialect.inList('$1')}`;
-    messages.push(...(await tx.all<MessageRow>(text, [tx.dialect.list(ids)])).map(toMessage));
-  }
-  return messages.sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+  const messages = await messagesById(tx, ids);
+  return ids.flatMap((id) => messages.get(id) ?? []);
 }
 
 export const oldestMessage = (tx: Tx, topic: number, now: number): Promise<StoredMessage[]> =>

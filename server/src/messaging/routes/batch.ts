@@ -60,6 +60,7 @@ function fromAtom(request: Request, maxBatch: number): Draft[] {
   } catch (error) {
     if (!(error instanceof AtomError)) throw error;
     if (error.kind === 'too-many-entries') throw tooMany(maxBatch);
-    throw badPart(error.entry ?? 0, error.message);
+    if (error.entry === 0) throw new Problem('invalid', `${error.message}; nothing was stored`);
+    throw badPart(error.entry, error.message.replace(/^entry \d+: /, ''));
   }
 }

@@ -8,6 +8,7 @@ import { Problem } from '../../problems.ts';
 import type { Messaging } from '../messaging.ts';
 import { destinationPath } from '../views/links.ts';
 import { AREA, nameOf } from './common.ts';
+import { doneShape } from './shapes.ts';
 
 const redriveQuery = {
   max: { kind: integer(1, Number.MAX_SAFE_INTEGER), help: 'at most this many messages (default all)' },
@@ -21,10 +22,11 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
 
   const purge: Operation = {
     summary: 'Drop every message that waits in the queue',
+    output: doneShape('purged'),
     answers: { 200: 'How many were dropped' },
     problems: ['unknown-destination'],
     async handle(request) {
-      const queue = await destinations.get('queue', nameOf(request));
+      const queue = await destinations.look('queue', nameOf(request));
       return tell(queue.name, 'purge', { purged: await clearing.purge(queue) });
     },
   };
@@ -32,11 +34,12 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
   const redrive: Operation = {
     summary: 'Send dead letters back to the queues they came from',
     query: redriveQuery,
+    output: doneShape('redriven'),
     answers: { 200: 'How many were sent back' },
     problems: ['unknown-destination', 'conflict'],
     async handle(request) {
       const { max = Number.MAX_SAFE_INTEGER } = readQuery(request.query, redriveQuery);
-      const queue = await destinations.get('queue', nameOf(request));
+      const queue = await destinations.look('queue', nameOf(request));
       if (!queue.isDeadLetter) throw new Problem('conflict', `${queue.name} is not a dead-letter queue`);
       return tell(queue.name, 'redrive', { redriven: await clearing.redrive(queue, max) });
     },

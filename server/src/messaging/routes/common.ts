@@ -4,6 +4,7 @@ import type { Link } from '../../http/links.ts';
 import type { Request } from '../../http/request.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { readLinks } from '../forwarded-fields.ts';
 import type { MessageState } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
@@ -22,6 +23,14 @@ export const nameOf = ({ parameters }: Request): string => checkName(parameters.
 
 export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');
+
+/** The transaction that a request is to be part of: the path of a Link of that relation. Others' are refused later. */
+export function transactionOf(request: Request): { transaction?: string } {
+  const { link } = request.headers;
+  if (typeof link !== 'string' || !link.includes('transaction')) return {};
+  const found = readLinks(link).find(({ rels }) => rels.includes('transaction'));
+  return found === undefined ? {} : { transaction: request.localPath(found.href) ?? found.href };
+}
 
 /** What is shown of a message that belongs to a destination. */
 export function viewOf(
@@ -45,9 +54,9 @@ export function viewOf(
 export function answerWith(
   { base }: Request,
   views: readonly MessageView[],
-  { several, links, extra = [] }: { several: boolean; links: readonly Link[]; extra?: readonly Link[] },
+  { several, links, extra = [] }: { several: boolean; links: () => readonly Link[]; extra?: readonly Link[] },
 ): Answer {
   const [first] = views;
-  if (first === undefined) return noContent({ links, headers: [NO_STORE] });
-  return several ? deliveredMessages(views, base, [...links, ...extra]) : deliveredMessage(first, extra);
+  if (first === undefined) return noContent({ links: links(), headers: [NO_STORE] });
+  return several ? deliveredMessages(views, base, [...links(), ...extra]) : deliveredMessage(first, extra);
 }

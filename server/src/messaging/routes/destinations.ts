@@ -14,8 +14,9 @@ import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
-import { AREA, nameOf } from './common.ts';
+import { AREA, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
+import { destinationListShape, destinationShape, newDestinationShape, settingsShape } from './shapes.ts';
 
 const forceQuery = {
   force: { kind: boolean, help: 'true: also when it still holds messages, which are dropped' },
@@ -42,17 +43,22 @@ export function destinationRoutes(messaging: Messaging): Route[] {
       GET: {
         summary: `List the ${kind}s by name`,
         query: pagingQuery,
+        output: destinationListShape(kind),
+        gives: { 200: ['Link-Template'] },
         answers: { 200: `The ${kind}s, a page at a time` },
         async handle(request) {
           const page = readPage(request);
           const slice = sliceOf(page, await destinations.list(kind, page));
-          const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, (item) => item.name)];
+          const links = pageLinks(request, slice, (item) => item.name);
           return { status: 200, document: destinationList(kind, slice.items, links), templates: [templateOf(kind)] };
         },
       },
       POST: {
         summary: `Create a ${kind}`,
         accepts: acceptedTypes(input),
+        input: newDestinationShape(kind),
+        output: destinationShape(kind),
+        gives: { 201: ['Location', 'ETag', 'Link-Template'] },
         answers: { 201: 'Created; Location names it' },
         problems: ['bad-name', 'destination-exists', 'invalid'],
         async handle(request) {
@@ -78,16 +84,21 @@ export function destinationRoutes(messaging: Messaging): Route[] {
     return {
       GET: {
         summary: `Look at a ${kind}: its settings, counts and links`,
+        output: destinationShape(kind),
+        gives: { 200: ['ETag', 'Link-Template'] },
         answers: { 200: `The ${kind}` },
         problems: ['unknown-destination'],
         async handle(request) {
-          return { status: 200, ...(await describe(await destinations.get(kind, nameOf(request)))) };
+          return { status: 200, ...(await describe(await destinations.look(kind, nameOf(request)))) };
         },
       },
       PUT: {
         summary: `Create a ${kind} or replace its settings; a setting left out has its default`,
         accepts: acceptedTypes(input),
         headers: { 'If-Match': 'the ETag the settings must still have' },
+        input: settingsShape(kind),
+        output: destinationShape(kind),
+        gives: { 200: ['ETag', 'Link-Template'], 201: ['Location', 'ETag', 'Link-Template'] },
         answers: { 200: 'Settings replaced', 201: 'Created' },
         problems: ['bad-name', 'invalid', 'precondition-failed'],
         async handle(request) {
@@ -109,12 +120,19 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         summary: `Post a message to the ${kind}`,
         query: postingQuery,
         accepts: ['*'],
+        gives: { 204: ['Location'] },
         answers: { 204: 'Stored; Location names the message' },
         problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
         async handle(request) {
           const name = nameOf(request);
           const wishes = readQuery(request.query, postingQuery);
-          const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+          const [id = 0] = await posting.post({
+            kind,
+            name,
+            drafts: [draftOf(request)],
+            wishes,
+            ...transactionOf(request),
+          });
           return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
         },
       },
@@ -125,7 +143,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         problems: ['unknown-destination', 'destination-not-empty'],
         async handle(request) {
           const { force = false } = readQuery(request.query, forceQuery);
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           await destinations.remove(destination, force, (present) =>
             checkIfMatch(request, `${present.id}.${present.version}`),
           );

@@ -3,13 +3,14 @@ import { location, noContent } from '../../http/answer.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import { paths } from '../../paths.ts';
-import { postingQuery, stateOf } from '../message.ts';
+import { messageState, postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
 import { messageResource } from '../views/messages.ts';
-import { AREA, messageIdOf, nameOf, viewOf } from './common.ts';
+import { AREA, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
+import { MESSAGE_FIELDS } from './shapes.ts';
 
 export function messageRoutes(messaging: Messaging): Route[] {
   const { destinations, posting } = messaging;
@@ -18,12 +19,14 @@ export function messageRoutes(messaging: Messaging): Route[] {
     return {
       summary: 'Look at a retained message without consuming it',
       produces: ['*'],
+      gives: { 200: kind === 'topic' ? [...MESSAGE_FIELDS, 'ETag'] : MESSAGE_FIELDS },
       answers: { 200: 'The message, with its own content' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
-        const destination = await destinations.get(kind, nameOf(request));
-        const { message, delivery } = await messaging.read(destination, messageIdOf(request));
-        const state = delivery === undefined ? 'available' : stateOf(delivery, messaging.now());
+        const destination = await destinations.look(kind, nameOf(request));
+        const found = await messaging.read(destination, messageIdOf(request));
+        const { message, delivery } = found;
+        const state = messageState(found, messaging.now());
         const deliveries = delivery === undefined ? {} : { deliveries: delivery.tries };
         return messageResource(viewOf(messaging, destination, message, { state, ...deliveries }));
       },
@@ -36,12 +39,17 @@ export function messageRoutes(messaging: Messaging): Route[] {
       summary: 'Post a message under an id of your own choice; a repeat changes nothing',
       query: postingQuery,
       accepts: ['*'],
+      produces: [],
+      gives: { 200: ['Location', 'Link'], 201: ['Location', 'Link'] },
       answers: { 200: 'The same message was posted before', 201: 'Stored' },
       problems: ['bad-name', 'bad-query', 'message-id-taken', 'destination-full', 'storage-full'],
       async handle(request) {
         const name = nameOf(request);
         const id = messageIdOf(request);
-        const isNew = await posting.put(name, id, draftOf(request), readQuery(request.query, postingQuery));
+        const isNew = await posting.put(name, id, draftOf(request), {
+          wishes: readQuery(request.query, postingQuery),
+          ...transactionOf(request),
+        });
         const path = messagePath('queue', name, id);
         return {
           status: isNew ? 201 : 200,
@@ -55,7 +63,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
       answers: { 204: 'Gone' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
-        const queue = await destinations.get('queue', nameOf(request));
+        const queue = await destinations.look('queue', nameOf(request));
         await messaging.remove(queue, messageIdOf(request));
         return noContent();
       },

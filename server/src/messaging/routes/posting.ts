@@ -12,7 +12,7 @@ import type { DestinationKind } from '../settings.ts';
 import type { OnceScope } from '../usecases/once.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
-import { AREA, type MessagingRouteOptions, nameOf } from './common.ts';
+import { AREA, type MessagingRouteOptions, nameOf, transactionOf } from './common.ts';
 import { draftOf } from './draft.ts';
 
 const postingProblems = ['bad-query', 'too-large', 'destination-full', 'storage-full'] as const;
@@ -42,12 +42,19 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     query: postingQuery,
     accepts: ['*'],
     produces: [],
+    gives: { 201: ['Location'] },
     answers: { 201: 'Stored; Location names the message' },
     problems: postingProblems,
     async handle(request) {
       const name = nameOf(request);
       const wishes = readQuery(request.query, postingQuery);
-      const [id = 0] = await posting.post({ kind, name, drafts: [draftOf(request)], wishes });
+      const [id = 0] = await posting.post({
+        kind,
+        name,
+        drafts: [draftOf(request)],
+        wishes,
+        ...transactionOf(request),
+      });
       return { status: 201, headers: [location(pathOf(name, id))] };
     },
   };
@@ -62,7 +69,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     async handle(request) {
       const name = nameOf(request);
       const wishes = readQuery(request.query, postingQuery);
-      const ids = await posting.post({ kind, name, drafts: draftsOf(request, options.maxBatch), wishes });
+      const ids = await posting.post({
+        kind,
+        name,
+        drafts: draftsOf(request, options.maxBatch),
+        wishes,
+        ...transactionOf(request),
+      });
       return { status: 201, content: uriList(request, name, ids) };
     },
   };
@@ -71,6 +84,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     return {
       summary: `Obtain a one-off link for posting ${batch ? 'a batch' : 'a message'} at most once`,
       produces: [],
+      gives: { 200: ['Link'] },
       answers: { 200: 'The Link field has a create-next link' },
       problems: ['bad-request'],
       async handle(request) {
@@ -98,13 +112,14 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         query: postingQuery,
         accepts: batch ? BATCH_TYPES : ['*'],
         produces: batch ? ['text/uri-list'] : [],
+        gives: { 200: batch ? ['Link'] : ['Link', 'Content-Location'] },
         answers: { 200: 'Stored; the Link field has the next create-next link' },
         problems: ['not-found', 'link-used', 'link-over', 'destination-full', 'too-large', 'storage-full'],
         async handle(request) {
           const scope = scopeOf(request);
           const wishes = readQuery(request.query, postingQuery);
           const drafts = () => (batch ? draftsOf(request, options.maxBatch) : [draftOf(request)]);
-          const outcome = await once.use(scope, tokenOf(request), drafts, wishes);
+          const outcome = await once.use(scope, tokenOf(request), drafts, { wishes, ...transactionOf(request) });
           if (outcome === undefined) throw forged();
           const links = [createNext(scope, outcome.next)];
           if (outcome.state === 'used') {
@@ -122,6 +137,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       GET: {
         summary: 'What became of the link',
         produces: batch ? ['text/uri-list'] : [],
+        gives: batch ? { 204: ['Link'] } : { 204: ['Link'], 303: ['Location'] },
         answers: batch
           ? { 200: 'Used; the addresses of its messages', 204: 'Not used yet' }
           : { 303: 'Used; Location names its message', 204: 'Not used yet' },

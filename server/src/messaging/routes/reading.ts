@@ -14,6 +14,7 @@ import type { Messaging } from '../messaging.ts';
 import { destinationLinks } from '../views/links.ts';
 import { AREA, answerWith, type MessagingRouteOptions, nameOf, viewOf } from './common.ts';
 import { EVENT_STREAM, streamFrom } from './event-stream.ts';
+import { DELIVERY_FIELDS } from './shapes.ts';
 import { readWait, waitHeaders } from './waiting.ts';
 
 export function readingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
@@ -32,6 +33,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     return {
       summary,
       produces: ['*'],
+      gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
       answers: { 200: 'The message, with its own content', 204: 'The topic holds no message' },
       problems: ['unknown-destination'],
       async handle(request) {
@@ -40,7 +42,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
         const links = destinationLinks(topic, { position: await reading.position(topic) });
         const message = await find(topic);
         const views = message === undefined ? [] : [viewOf(messaging, topic, message, { state: 'available' })];
-        return answerWith(request, views, { several: false, links });
+        return answerWith(request, views, { several: false, links: () => links });
       },
     };
   }
@@ -50,6 +52,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     query,
     headers: { ...waitHeaders, 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', 'multipart/mixed', EVENT_STREAM],
+    gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
     answers: { 200: 'The message, with its own content', 204: 'No message now' },
     problems: ['unknown-destination', 'not-found', 'bad-header', 'bad-query', 'busy'],
     async handle(request) {
@@ -64,7 +67,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
-      return answerWith(request, views, { several: max !== undefined, links, extra });
+      return answerWith(request, views, { several: max !== undefined, links: () => links, extra });
     },
   };
 

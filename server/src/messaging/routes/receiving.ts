@@ -12,7 +12,8 @@ import type { Messaging } from '../messaging.ts';
 import { readVerdict } from '../verdict.ts';
 import { acknowledgementDocument } from '../views/acknowledgement.ts';
 import { destinationLinks } from '../views/links.ts';
-import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, viewOf } from './common.ts';
+import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
+import { acknowledgementShape, DELIVERY_FIELDS, verdictShape } from './shapes.ts';
 import { readWait, waitHeaders } from './waiting.ts';
 
 export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
@@ -25,6 +26,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     query,
     headers: waitHeaders,
     produces: ['*', 'multipart/mixed'],
+    gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
     answers: { 200: 'The message, with its own content', 204: 'No message now' },
     problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
   } as const satisfies Partial<Operation>;
@@ -33,7 +35,12 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     const { max } = readQuery(request.query, query);
     const wait = readWait(request, options.maxWait);
     const queue = await destinations.get('queue', nameOf(request));
-    return { queue, wanted: { max: max ?? 1, wait }, several: max !== undefined, links: destinationLinks(queue) };
+    return {
+      queue,
+      wanted: { max: max ?? 1, wait, ...transactionOf(request) },
+      several: max !== undefined,
+      links: () => destinationLinks(queue),
+    };
   }
 
   const receivingOperations: Record<'GET' | 'POST', Operation> = {
@@ -85,6 +92,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   const acknowledgementOperations: Record<'GET' | 'POST', Operation> = {
     GET: {
       summary: 'The present state of the message, and whether this delivery is still the newest',
+      output: acknowledgementShape,
       answers: { 200: 'The state' },
       problems: ['unknown-message', 'message-gone'],
       async handle(request) {
@@ -100,6 +108,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     POST: {
       summary: 'Acknowledge the message, put it back, or extend the lease',
       accepts: acceptedTypes(input),
+      input: verdictShape,
       answers: { 204: 'Done, or done before' },
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
       async handle(request) {

@@ -1,6 +1,7 @@
 /** Moves messages that nobody could take to the dead-letter queue of their queue, which comes with the first of them. */
 import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { timeAfter } from '../message.ts';
 import { findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
 import { moveToDeadLetter } from '../queries/redelivery.ts';
 
@@ -20,7 +21,7 @@ export function createBurial(store: Store): Bury {
     await insertDestination(tx, fresh);
     const target = (await findDestination(tx, 'queue', name)) as Destination;
     await markDeadLetter(tx, target.id);
-    const due = Math.ceil(now + queue.effective.retention * 1000);
+    const due = timeAfter(now, queue.effective.retention);
     for (const { id, reason } of dead) {
       const burial = { id: store.nextId() * 2, destination: target.id, origin: queue.name, reason, due };
       await moveToDeadLetter(tx, { id }, burial);

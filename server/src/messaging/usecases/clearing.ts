@@ -5,7 +5,7 @@ import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, hashOfId } from '../message.ts';
 import { findDestination, insertDestination } from '../queries/destinations.ts';
 import { expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
-import { copyMessage, type DeadLetter, lockDeadLetters } from '../queries/redelivery.ts';
+import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 
 export interface Clearing {
   /** Drops everything that waits, leased messages included. Tells how many. */
@@ -13,6 +13,9 @@ export interface Clearing {
   /** Sends up to `max` dead letters back to their queues, as new messages at the end. Tells how many. */
   redrive(queue: Destination, max: number): Promise<number>;
 }
+
+/** Before everything in a queue. */
+const HEAD: QueuePlace = { rank: -1, ord: 0 };
 
 /** Worked off in pieces, so that other traffic goes on in between. */
 const CHUNK = 200;
@@ -56,12 +59,16 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
     },
     async redrive(queue, max) {
       let moved = 0;
+      let after: QueuePlace = HEAD;
       while (moved < max) {
-        const arrived = await store.transaction(async (tx) =>
-          sendBack(tx, await lockDeadLetters(tx, queue.id, Math.min(CHUNK, max - moved))),
-        );
-        if (arrived.size === 0) break;
-        store.announce({ arrived });
+        const { arrived, last } = await store.transaction(async (tx) => {
+          const letters = await lockDeadLetters(tx, queue.id, after, Math.min(CHUNK, max - moved));
+          return { arrived: await sendBack(tx, letters), last: letters.at(-1) };
+        });
+        if (last === undefined) break;
+        // Those that stay were posted here directly; others may lie behind them.
+        after = last;
+        if (arrived.size > 0) store.announce({ arrived });
         for (const count of arrived.values()) moved += count;
       }
       return moved;

@@ -26,8 +26,10 @@ const TRUST_MILLISECONDS = 1000;
 export interface Destinations {
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
-  /** Throws 404 when there is none. */
+  /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
   get(kind: DestinationKind, name: string): Promise<Destination>;
+  /** The same as it is in the store at this moment, whatever another node did to it just now. */
+  look(kind: DestinationKind, name: string): Promise<Destination>;
   /** Gives the existing one, or makes it with default settings. */
   ensure(kind: DestinationKind, name: string): Promise<Destination>;
   create(kind: DestinationKind, name: string, settings: Settings): Promise<Destination>;
@@ -81,6 +83,10 @@ export function createDestinations(store: Store): Destinations {
   async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
     const entry = remembered.get(keyOf(kind, name));
     if (entry !== undefined && entry.until > performance.now()) return entry.destination;
+    return findStored(kind, name);
+  }
+
+  async function findStored(kind: DestinationKind, name: string): Promise<Destination | undefined> {
     const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
     if (found === undefined) forgetKey(keyOf(kind, name));
     return found && remember(found);
@@ -99,11 +105,8 @@ export function createDestinations(store: Store): Destinations {
 
   return {
     find,
-    async get(kind, name) {
-      const found = await find(kind, name);
-      if (found !== undefined) return found;
-      throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
-    },
+    get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
+    look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
     async ensure(kind, name) {
       const found = await find(kind, name);
       if (found !== undefined) return found;
@@ -141,7 +144,7 @@ export function createDestinations(store: Store): Destinations {
       refuseClients(kind, name);
       const removed = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
-        if (present === undefined) throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
+        if (present === undefined) return unknown(kind, name);
         check(present);
         if (!force && (await holdsMessages(tx, present))) {
           throw new Problem(
@@ -162,4 +165,8 @@ export function createDestinations(store: Store): Destinations {
       forgetKey(keyOf(kind, name));
     },
   };
+}
+
+function unknown(kind: DestinationKind, name: string): never {
+  throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
 }

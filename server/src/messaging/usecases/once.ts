@@ -9,11 +9,10 @@
  * holder would take the winner's post for his own.
  */
 import type { Store } from '../../store/store.ts';
-import type { PostingWishes } from '../message.ts';
 import type { OnceToken, OnceTokens } from '../once-token.ts';
 import { batchOfLink, lastOfChain } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
-import type { Draft, Posting } from './posting.ts';
+import type { Draft, Posting, PutOptions } from './posting.ts';
 
 /** What a link is for. */
 export interface OnceScope {
@@ -39,7 +38,7 @@ export interface Once {
     scope: OnceScope,
     token: string,
     drafts: () => readonly Draft[],
-    wishes: PostingWishes,
+    options: PutOptions,
   ): Promise<OnceOutcome | undefined>;
   look(scope: OnceScope, token: string): Promise<OnceLook | undefined>;
 }
@@ -63,7 +62,7 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
 
   return {
     issue,
-    async use(scope, text, drafts, wishes) {
+    async use(scope, text, drafts, options) {
       const token = tokens.read(text, signed(scope));
       if (token === undefined) return undefined;
       const { chain, n, messageId, expires } = token;
@@ -74,9 +73,11 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
       const parcel = await readOr(drafts, () => wasUsed(token));
       if (parcel === undefined) return { state: 'used', next: issue(scope) };
-      const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, once: { use, messageId } });
+      const ids = await posting.postOnce({ kind, name, drafts: parcel, ...options, once: { use, messageId } });
       if (ids === undefined) return { state: 'used', next: issue(scope) };
-      return { state: 'posted', ids, next: write(scope, chain, n + 1) };
+      // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
+      const next = options.transaction === undefined ? write(scope, chain, n + 1) : issue(scope);
+      return { state: 'posted', ids, next };
     },
     async look(scope, text) {
       const token = tokens.read(text, signed(scope));

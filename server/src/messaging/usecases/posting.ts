@@ -1,7 +1,15 @@
 /** Use cases of posting: one message or a batch, under a client-chosen id or a once-only link or neither. */
 import type { Sealer } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
-import type { MessageName, NewMessage, OnceUse, PostOutcome, Store } from '../../store/store.ts';
+import type {
+  MessageName,
+  NewMessage,
+  OnceUse,
+  PostOutcome,
+  Store,
+  Posting as StorePosting,
+  Tx,
+} from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { hashOfContent, hashOfId, type PostingWishes, placement } from '../message.ts';
@@ -10,6 +18,7 @@ import { findMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
+import type { Enlister } from './enlisting.ts';
 
 /** The content of a message as it came in. */
 export interface Draft {
@@ -24,15 +33,20 @@ export interface Parcel {
   readonly name: string;
   readonly drafts: readonly Draft[];
   readonly wishes: PostingWishes;
+  /** The path of a transaction: nobody sees the messages until it commits. */
+  readonly transaction?: string | undefined;
   readonly messageName?: MessageName;
   /** Stored only if this link was not used before; its message has the id the link carries. */
   readonly once?: { readonly use: OnceUse; readonly messageId: number };
 }
 
+export type PutOptions = Pick<Parcel, 'wishes' | 'transaction'>;
+
 export interface PostingOptions {
   readonly autoCreate: boolean;
   /** Told when a delayed message becomes available. */
   readonly schedule: (at: number) => void;
+  readonly enlister: Enlister;
 }
 
 export interface Posting {
@@ -43,7 +57,7 @@ export interface Posting {
   /** Like `post`, but undefined when the once-only link was used before. */
   postOnce(parcel: Parcel): Promise<number[] | undefined>;
   /** True when the message is new, false when the same was posted before under this id. */
-  put(queue: string, messageId: string, draft: Draft, wishes: PostingWishes): Promise<boolean>;
+  put(queue: string, messageId: string, draft: Draft, options: PutOptions): Promise<boolean>;
 }
 
 const NO_FIELDS = '[]';
@@ -57,8 +71,9 @@ export function createPosting(
   options: PostingOptions,
 ): Posting {
   /** What is promised to be once-only is kept on disk, whatever was asked. */
-  function newIds({ drafts, wishes, messageName, once }: Parcel): number[] {
-    const volatile = wishes.persistent === false && !messageName && !once && store.messages.hasVolatileRoom();
+  function newIds({ drafts, wishes, messageName, once, transaction }: Parcel): number[] {
+    const isPromised = messageName !== undefined || once !== undefined || transaction !== undefined;
+    const volatile = wishes.persistent === false && !isPromised && store.messages.hasVolatileRoom();
     return drafts.map((_, index) =>
       index === 0 && once !== undefined ? once.messageId : store.nextId() * 2 + (volatile ? 1 : 0),
     );
@@ -77,7 +92,7 @@ export function createPosting(
 
   /** Stores a parcel; a destination that was deleted meanwhile is looked up, or made, once more. */
   async function storeParcel(parcel: Parcel): Promise<{ outcome: PostOutcome; ids: number[] }> {
-    const { kind, name, messageName, once } = parcel;
+    const { kind, name, messageName, once, transaction } = parcel;
     refuseClients(kind, name);
     const ids = newIds(parcel);
     for (let attempt = 1; ; attempt++) {
@@ -85,7 +100,7 @@ export function createPosting(
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
       const limits = limitsOf(destination);
-      const outcome = await store.messages.post({
+      const posting = {
         destination: destination.id,
         kind,
         posted: now,
@@ -93,11 +108,23 @@ export function createPosting(
         ...(messageName && { name: messageName }),
         ...(once && { once: once.use }),
         ...(limits && { limits }),
-      });
-      if (outcome === 'stored') announce(destination, messages);
+      };
+      const outcome =
+        transaction === undefined
+          ? await store.messages.post(posting)
+          : await options.enlister.inTransaction(transaction, (tx, held) => postHeld(tx, { ...posting, held }, parcel));
+      if (outcome === 'stored' && transaction === undefined) announce(destination, messages);
       if (outcome !== 'no-destination' || attempt === ATTEMPTS) return { outcome, ids };
       destinations.forget(kind, name);
     }
+  }
+
+  /** A refusal must also undo what the transaction has done so far, the registration for example. */
+  async function postHeld(tx: Tx, posting: StorePosting, parcel: Parcel): Promise<PostOutcome> {
+    const outcome = await store.messages.postIn(tx, posting);
+    if (outcome === 'stored' || outcome === 'name-known' || outcome === 'once-used' || outcome === 'no-destination')
+      return outcome;
+    throw refusal(outcome, parcel);
   }
 
   function announce({ id }: Destination, messages: readonly NewMessage[]): void {
@@ -131,11 +158,11 @@ export function createPosting(
       if (outcome === 'once-used') return undefined;
       throw refusal(outcome, parcel);
     },
-    async put(queue, messageId, draft, wishes) {
+    async put(queue, messageId, draft, { wishes, transaction }) {
       checkName(messageId, 'message id');
       const content = hashOfContent(draft.contentType, draft.body);
       const messageName = { text: messageId, hash: hashOfId(messageId), content };
-      const parcel: Parcel = { kind: 'queue', name: queue, drafts: [draft], wishes, messageName };
+      const parcel: Parcel = { kind: 'queue', name: queue, drafts: [draft], wishes, transaction, messageName };
       const known = await contentOfOwnId(queue, messageId);
       if (known !== undefined && !known.equals(content)) throw refusal('name-taken', parcel);
       if (known !== undefined) return false;
@@ -153,7 +180,7 @@ function limitsOf({ effective }: Destination): { length?: number; bytes?: number
   return { ...(length === undefined ? {} : { length }), ...(bytes === undefined ? {} : { bytes }) };
 }
 
-function refusal(outcome: Exclude<PostOutcome, 'stored'>, { kind, name }: Parcel): Problem {
+function refusal(outcome: Exclude<PostOutcome, 'stored'>, { kind, name }: Pick<Parcel, 'kind' | 'name'>): Problem {
   switch (outcome) {
     case 'full':
       return new Problem('destination-full', `the ${kind} ${name} has reached its max-length or max-bytes`);

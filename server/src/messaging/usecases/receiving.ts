@@ -3,7 +3,10 @@ import { newToken } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
 import type { Claim, ClaimedMessage, Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
+import { timeAfter } from '../message.ts';
+import { claimHeld } from '../queries/claim-held.ts';
 import { type FoundMessage, peekQueue, putBack } from '../queries/messages.ts';
+import type { Enlister } from './enlisting.ts';
 import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './waiting.ts';
 
 /** What a receiver says of a delivery (A15). Seconds. */
@@ -12,18 +15,28 @@ export type Verdict =
   | { readonly kind: 'return'; readonly delay: number }
   | { readonly kind: 'extend'; readonly by: number };
 
+/** The path of a transaction, whose commit acknowledges what is taken and whose rollback puts it back. */
+export interface Enlisted {
+  readonly transaction?: string | undefined;
+}
+
 export interface Receiving {
   /** Takes messages off the queue for good. */
-  receive(queue: Destination, wanted: Wanted, client: Client): Promise<readonly ClaimedMessage[]>;
+  receive(queue: Destination, wanted: Wanted & Enlisted, client: Client): Promise<readonly ClaimedMessage[]>;
   /** Hides messages from others for the queue's lease; each carries the token of this delivery. */
-  poll(queue: Destination, wanted: Wanted, client: Client): Promise<readonly ClaimedMessage[]>;
+  poll(queue: Destination, wanted: Wanted & Enlisted, client: Client): Promise<readonly ClaimedMessage[]>;
   /** Looks at what `receive` would give. */
   peek(queue: Destination, wanted: Wanted, client: Client): Promise<readonly FoundMessage[]>;
   /** Throws 412 when a newer delivery has overtaken this one, 410 when the message is gone. */
   settle(queue: Destination, messageId: number, token: number, verdict: Verdict): Promise<void>;
 }
 
-export function createReceiving(store: Store, waiting: Waiting, schedule: (at: number) => void): Receiving {
+export function createReceiving(
+  store: Store,
+  waiting: Waiting,
+  schedule: (at: number) => void,
+  enlister: Enlister,
+): Receiving {
   /** The client was found gone after its messages were taken: they go back to their place. */
   async function giveBack(queue: Destination, taken: readonly ClaimedMessage[]): Promise<void> {
     const returned = await store.transaction(async (tx) => {
@@ -36,14 +49,18 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
 
   async function take(
     queue: Destination,
-    { max, wait }: Wanted,
+    { max, wait, transaction }: Wanted & Enlisted,
     client: Client,
     mode: Claim['mode'],
   ): Promise<readonly ClaimedMessage[]> {
     const seconds = mode === 'lease' ? queue.effective.lease : queue.effective.retention;
     const taken = await waiting.waitFor(queue, { wait, taking: true }, client, () => {
       const now = store.now();
-      const due = Math.ceil(now + seconds * 1000);
+      if (transaction !== undefined) {
+        const limits = { max, maxBytes: MAX_ANSWER_BYTES, now, token: newToken() };
+        return enlister.inTransaction(transaction, (tx, held) => claimHeld(tx, queue.id, held, limits));
+      }
+      const due = timeAfter(now, seconds);
       return store.messages.claim({
         destination: queue.id,
         max,
@@ -54,7 +71,7 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
         now,
       });
     });
-    if (taken.length > 0 && mode === 'lease') schedule(store.now() + seconds * 1000);
+    if (taken.length > 0 && mode === 'lease' && transaction === undefined) schedule(timeAfter(store.now(), seconds));
     if (taken.length === 0 || !client.gone) return taken;
     await giveBack(queue, taken);
     return [];
@@ -93,10 +110,10 @@ export function createReceiving(store: Store, waiting: Waiting, schedule: (at: n
 function dueOf(verdict: Verdict, { effective }: Destination, now: number): number | null {
   switch (verdict.kind) {
     case 'acknowledge':
-      return now + effective.retention * 1000;
+      return timeAfter(now, effective.retention);
     case 'extend':
-      return Math.ceil(now + verdict.by * 1000);
+      return timeAfter(now, verdict.by);
     case 'return':
-      return verdict.delay > 0 ? Math.ceil(now + verdict.delay * 1000) : null;
+      return verdict.delay > 0 ? timeAfter(now, verdict.delay) : null;
   }
 }

@@ -105,7 +105,8 @@ export function createWaiters(limit: number): Waiters {
       entries.add(entry);
       size++;
       return {
-        sleep: (deadline) => sleep(entry, deadline),
+        // A client that hung up during its look has left already: nothing would ever end its sleep.
+        sleep: (deadline) => (entries.has(entry) ? sleep(entry, deadline) : Promise.resolve(false)),
         leave() {
           if (!entries.delete(entry)) return;
           size--;

@@ -96,10 +96,10 @@ export function deliveredMessage(view: MessageView, extra: readonly Link[] = [])
   };
 }
 
-/** A message at its own address. Those of a topic never change; those of a queue change their state. */
+/** A message at its own address. Those of a topic never change once they have appeared; those of a queue do. */
 export function messageResource(view: MessageView): Answer {
   const sent = sentWith(view.message);
-  const isImmutable = view.destination.kind === 'topic';
+  const isImmutable = view.position !== undefined;
   return {
     status: 200,
     headers: [

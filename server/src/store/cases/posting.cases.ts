@@ -135,6 +135,23 @@ export function postingCases(subject: Subject): void {
       for (const { id } of lost) assert.equal(await subject.on.delivery(id), undefined);
     });
 
+    it('keeps nothing of what a full queue refused: the id and the link stay free, and repeats are still known', async () => {
+      const queue = await subject.on.create('queue');
+      const limits = { length: 1 };
+      const named = (text: string) => ({ text, hash: Buffer.from(text), content: Buffer.from('c') });
+      const once = { chain: queue, n: 1, expires: 9_000 };
+      const post = (extra: object) => subject.on.post(queue, [subject.on.message()], { limits, ...extra });
+      assert.equal(await post({ name: named('first') }), 'stored');
+      assert.equal(await post({ name: named('second') }), 'full');
+      assert.equal(await post({ name: named('first') }), 'name-known');
+      assert.equal(await post({ once }), 'full');
+      await subject.on.claim(queue, { max: 1, mode: 'consume' });
+      assert.equal(await post({ name: named('second') }), 'stored');
+      await subject.on.claim(queue, { max: 1, mode: 'consume' });
+      assert.equal(await post({ once }), 'stored');
+      assert.equal(await post({ once }), 'once-used');
+    });
+
     it('counts limits and recognises chosen ids, also when they race', async () => {
       const queue = await subject.on.create('queue');
       const limits = { length: 5 };

@@ -66,6 +66,15 @@ export function settlingCases(subject: Subject): void {
       assert.equal((await subject.on.delivery(message.id))?.state, 1);
     });
 
+    it('keeps the first acknowledgement: a repeat does not prolong the retention', async () => {
+      const queue = await subject.on.create('queue');
+      const message = subject.on.message();
+      await subject.on.post(queue, [message]);
+      await subject.on.claim(queue, { token: 5 });
+      for (const due of [90_000, 95_000]) assert.equal(await subject.on.settle(message.id, 5, { due }), 'done');
+      assert.equal((await subject.on.delivery(message.id))?.due, 90_000);
+    });
+
     it('returns a message to its place, at once or later, until it is dead', async () => {
       const queue = await subject.on.create('queue');
       const [first, second] = [subject.on.message({ volatile: true }), subject.on.message()];

@@ -9,13 +9,14 @@
  * a partial index, so that a claim costs the same at a thousand and at a million waiting.
  */
 import type { Migration } from '../migrate.ts';
+import { CAN_EXPIRE, IS_ASIDE, IS_OVER } from '../store.ts';
 
 const indexes = (schema: string): string[] => [
   `CREATE INDEX ${schema}delivery_ready ON delivery (dest, rank, ord) WHERE state = 0`,
   `CREATE INDEX ${schema}delivery_due ON delivery (due, id) WHERE state IN (1, 2)`,
-  `CREATE INDEX ${schema}delivery_aside ON delivery (dest, state) WHERE state IN (1, 2, 4)`,
-  `CREATE INDEX ${schema}delivery_done ON delivery (dest, due, id) WHERE state IN (5, 6, 7)`,
-  `CREATE INDEX ${schema}delivery_expires ON delivery (expires, id) WHERE expires IS NOT NULL AND state IN (0, 1, 2)`,
+  `CREATE INDEX ${schema}delivery_aside ON delivery (dest, state) WHERE ${IS_ASIDE}`,
+  `CREATE INDEX ${schema}delivery_done ON delivery (dest, due, id) WHERE ${IS_OVER}`,
+  `CREATE INDEX ${schema}delivery_expires ON delivery (expires, id) WHERE expires IS NOT NULL AND ${CAN_EXPIRE}`,
   `CREATE INDEX ${schema}delivery_held ON delivery (tx) WHERE tx IS NOT NULL`,
   `CREATE UNIQUE INDEX ${schema}message_position ON message (dest, pos) WHERE pos IS NOT NULL`,
 ];

@@ -18,9 +18,10 @@ export const transactions: Migration = {
     'CREATE INDEX txn_state ON txn (state, id)',
     // Which node is alive, until when, by the database's clock.
     'CREATE TABLE coordinator (id TEXT PRIMARY KEY, until BIGINT NOT NULL)',
+    // `stray`: a prepare went out to it that was never answered and may still arrive.
     `CREATE TABLE participant (
        txn BIGINT NOT NULL, id BIGINT NOT NULL, uri TEXT ${dialect.byteOrder} NOT NULL, kind TEXT, state TEXT NOT NULL,
-       tries INT NOT NULL, next_try BIGINT, last_error TEXT, resolved TEXT, PRIMARY KEY (txn, id), UNIQUE (txn, uri))`,
+       tries INT NOT NULL, stray INT NOT NULL, next_try BIGINT, last_error TEXT, resolved TEXT, PRIMARY KEY (txn, id), UNIQUE (txn, uri))`,
     'CREATE INDEX participant_due ON participant (next_try) WHERE next_try IS NOT NULL',
     // What a message posted in a transaction took that must be free again after a rollback.
     `CREATE TABLE txn_message (

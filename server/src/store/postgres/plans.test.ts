@@ -24,7 +24,7 @@ const { skipLocked } = postgresDialect;
 const promote = `UPDATE delivery SET state = 0, due = NULL WHERE id IN
   (SELECT id FROM delivery WHERE state IN (1, 2) AND due <= $1 ORDER BY due, id LIMIT 100 ${skipLocked})`;
 const prune = `DELETE FROM delivery WHERE id IN
-  (SELECT id FROM delivery WHERE dest = $1 AND state IN (5, 6, 7) AND due <= $2 ORDER BY due, id LIMIT 500
+  (SELECT id FROM delivery WHERE dest = $1 AND state >= 5 AND due <= $2 ORDER BY due, id LIMIT 500
    ${skipLocked})`;
 
 const aClaim = (more: Partial<Claim> = {}): Claim => ({

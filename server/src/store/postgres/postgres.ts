@@ -19,6 +19,8 @@ export interface PostgresOptions {
   readonly log?: (event: string, details?: object) => void;
   /** Sends notifications even while no other node is heard. */
   readonly notifyAlone?: boolean;
+  /** The clock; tests turn it themselves. Without one it is the database's. */
+  readonly now?: () => number;
 }
 
 const COLD_CONNECTIONS = 8;
@@ -85,7 +87,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       engine: 'postgresql',
       dialect: postgresDialect,
       messages,
-      now: clock.now,
+      now: options.now ?? clock.now,
       transaction: (job) => forgetting(pool, floors, job),
       read: pool.read,
       nextId: ids.next,

@@ -3,7 +3,7 @@ import type { Row, Settlement, SettleOutcome, SqlValue } from '../store.ts';
 
 const VERDICTS = { acknowledge: 0, return: 1, extend: 2 } as const;
 
-/** `becomes` is the new state, null when the settlement comes too late. */
+/** `becomes` is the new state, null when the settlement comes too late. A repeated acknowledgement writes nothing. */
 export const settlements = `
   WITH verdict AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::int[], $6::bigint[])
@@ -25,7 +25,8 @@ export const settlements = `
   changed AS (
     UPDATE delivery SET state = becomes, due = CASE WHEN dead THEN now ELSE decided.due END
     FROM decided
-    WHERE delivery.id = decided.id AND delivery.durable = decided.durable AND becomes IS NOT NULL)
+    WHERE delivery.id = decided.id AND delivery.durable = decided.durable AND becomes IS NOT NULL
+      AND NOT (verdict = 0 AND decided.state = 5))
   SELECT n, becomes, dead, dest, rank, ord FROM decided`;
 
 export interface SettledRow {

@@ -15,6 +15,8 @@ const PAGES_PER_JOB = 4;
 
 export interface Checkpointer {
   committed(jobs: number, bytes: number): void;
+  /** Runs a checkpoint at once, outside of any transaction. True when it moved something: the WAL has room again. */
+  now(): boolean;
   close(): Promise<void>;
 }
 
@@ -23,16 +25,25 @@ export function createCheckpointer(file: string, db: DatabaseSync, onError: (err
   let worker: Worker | undefined;
   let pages = 0;
   let running = false;
+  let reached = '';
+
+  function checkpoint(): boolean {
+    try {
+      const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
+      pages = Math.max(0, log - checkpointed);
+      const before = reached;
+      reached = `${checkpointed} of ${log}`;
+      return reached !== before;
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  }
 
   /** Takes what the worker left over. Runs between groups, in a turn of its own. */
   function finish(): void {
     running = false;
-    try {
-      const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
-      pages = Math.max(0, log - checkpointed);
-    } catch (error) {
-      onError(error);
-    }
+    checkpoint();
   }
 
   function start(): void {
@@ -58,6 +69,7 @@ export function createCheckpointer(file: string, db: DatabaseSync, onError: (err
       pages += jobs * PAGES_PER_JOB + bytes / PAGE_BYTES;
       if (pages > PAGES && !running) start();
     },
+    now: checkpoint,
     async close() {
       await worker?.terminate();
     },

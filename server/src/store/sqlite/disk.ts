@@ -10,8 +10,8 @@ import { storageFull } from './connection.ts';
 
 export interface DiskReserve {
   refuseGrowth(): Problem | undefined;
-  /** Gives the ballast up; it comes back by itself when there is room again. */
-  dropBallast(): void;
+  /** Gives the ballast up, if it is there; it comes back by itself when there is room again. */
+  dropBallast(): boolean;
 }
 
 /** How long one look at the free space is trusted. */
@@ -19,16 +19,15 @@ const LOOK_EVERY = 20;
 
 export function createDiskReserve(folder: string, reserveBytes: number): DiskReserve {
   const ballast = join(folder, 'ballast');
-  const ballastBytes = Math.min(reserveBytes / 4, 8 * 1024 * 1024);
+  const ballastBytes = Math.floor(Math.min(reserveBytes / 4, 8 * 1024 * 1024));
   let lookedAt = Number.NEGATIVE_INFINITY;
   let free = 0;
   let hasBallast = existsSync(ballast);
 
   const look = (): void => {
     lookedAt = performance.now();
-    const { bavail, bsize } = statfsSync(folder);
-    free = bavail * bsize;
-    if (!hasBallast && free > reserveBytes * 2) {
+    free = freeBytes(folder);
+    if (!hasBallast && ballastBytes > 0 && free > reserveBytes * 2) {
       try {
         writeFileSync(ballast, Buffer.alloc(ballastBytes));
         hasBallast = true;
@@ -38,15 +37,32 @@ export function createDiskReserve(folder: string, reserveBytes: number): DiskRes
     }
   };
 
+  const dropBallast = (): boolean => {
+    const dropped = hasBallast;
+    rmSync(ballast, { force: true });
+    hasBallast = false;
+    lookedAt = Number.NEGATIVE_INFINITY;
+    return dropped;
+  };
+
+  // On a full disk SQLite cannot even open a database that is there already.
+  if (hasBallast && freeBytes(folder) < ballastBytes) dropBallast();
+
   return {
     refuseGrowth() {
       if (performance.now() - lookedAt > LOOK_EVERY) look();
       return free < reserveBytes ? storageFull() : undefined;
     },
-    dropBallast() {
-      rmSync(ballast, { force: true });
-      hasBallast = false;
-      lookedAt = Number.NEGATIVE_INFINITY;
-    },
+    dropBallast,
   };
+}
+
+/** A disk that cannot be asked is no reason to refuse: whether it can be written, the store finds out by writing. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

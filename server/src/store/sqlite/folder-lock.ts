@@ -6,7 +6,10 @@ import { Problem } from '../../problems.ts';
 export function lockFolder(folder: string): { release(): void } {
   const lock = new DatabaseSync(join(folder, 'lock.db'));
   try {
+    // In this mode the lock outlives its transaction. Locking an empty file writes, which a full disk does not allow.
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    if (lock.prepare('PRAGMA user_version').get()?.user_version === 0) lock.exec('PRAGMA user_version = 1');
+    lock.exec('COMMIT');
   } catch (error) {
     lock.close();
     if (((error as { errcode?: number }).errcode ?? 0) % 256 !== 5) throw error;

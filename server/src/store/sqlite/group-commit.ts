@@ -1,11 +1,14 @@
 /**
- * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction, a
- * savepoint each, and are answered only after that transaction is on disk.
+ * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction and
+ * are answered only after that transaction is on disk.
  *
- * - A job that fails is rolled back to its savepoint and does not harm its neighbours.
+ * - A job that fails is rolled back to its savepoint and does not harm its neighbours. The hot paths hardly ever fail, and
+ *   a savepoint makes SQLite copy every page that its job touches: they run without, and should one of them fail the group
+ *   is rolled back and run again with a savepoint for each (jobs are pure).
  * - Some errors (disk full, I/O) make SQLite roll back the whole transaction. `db.isTransaction` is the only sign of it:
- *   the group is then dead, no further job runs in it, and all its jobs are rejected.
- * - A job may await its own statements only. The guard, a `setImmediate`, fires when a group outlives its turn; the job
+ *   the group is then dead and no further job runs in it. Nobody has been answered yet and jobs are pure, so they run
+ *   again, each in a transaction of its own: who only reads, or frees room, is not refused for a neighbour's sake.
+ * - A job may await its own statements only. The guard, a `setImmediate`, fires when a job outlives its turn; the job
  *   that waits for something else is then rejected and rolled back.
  */
 
@@ -47,8 +50,8 @@ export interface GroupHooks {
   refuseGrowth(): Problem | undefined;
   /** Told after each group how many jobs and bytes it wrote. */
   committed(jobs: number, bytes: number): void;
-  /** Told when SQLite said that the disk is full. */
-  full(): void;
+  /** Told when SQLite said that the disk is full. True when some room was made, so that trying again makes sense. */
+  full(): boolean;
 }
 
 export function createGroupCommit(connection: Connection, dialect: Dialect, hooks: GroupHooks): GroupCommit {
@@ -63,28 +66,35 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
   let waiting: Job[] = [];
   let waitingBytes = 0;
   let scheduled = false;
-  let leave: (() => void) | undefined;
+  /** So many of those who wait come from a group that died: they run one by one. */
+  let alone = 0;
   const idle: (() => void)[] = [];
 
   /** The statements of one job. They stop working once the job is over, so that a stray promise cannot write. */
-  function openTx(): { tx: Tx; close(): void } {
+  function openTx(): { tx: Tx; close(): void; fatal(): unknown } {
     let open = true;
-    const check = (): void => {
+    let fatal: unknown;
+    const attempt = <T>(statement: () => T): T => {
       if (!open) throw new Error('the transaction is over; a job must await all of its statements');
+      // A job may have caught the error that ended its transaction. Outside of one, a statement would commit itself.
+      if (fatal !== undefined) throw fatal;
+      try {
+        return statement();
+      } catch (error) {
+        if (!db.isTransaction) fatal = error;
+        throw error;
+      }
     };
     const tx: Tx = {
       dialect,
       async all<R>(text: string, values: readonly SqlValue[] = []) {
-        check();
-        return connection.all(text, values) as R[];
+        return attempt(() => connection.all(text, values) as R[]);
       },
       async get<R>(text: string, values: readonly SqlValue[] = []) {
-        check();
-        return connection.all(text, values)[0] as R | undefined;
+        return attempt(() => connection.all(text, values)[0] as R | undefined);
       },
       async run(text, values = []) {
-        check();
-        return connection.run(text, values);
+        return attempt(() => connection.run(text, values));
       },
     };
     return {
@@ -92,24 +102,29 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
       close() {
         open = false;
       },
+      fatal: () => fatal,
     };
   }
 
   async function runAwaiting(job: Job): Promise<unknown> {
-    const { tx, close } = openTx();
-    const left = new Promise<never>((_, reject) => {
-      leave = () => reject(new Error('a transaction may await its own statements only'));
-    });
+    const { tx, close, fatal } = openTx();
+    const { promise: left, reject: leave } = Promise.withResolvers<never>();
+    const guard = setImmediate(() => leave(new Error('a transaction may await its own statements only')));
     try {
-      return await Promise.race([job.run(tx), left]);
+      const outcome = await Promise.race([job.run(tx), left]);
+      if (fatal() !== undefined) throw fatal();
+      return outcome;
     } finally {
       close();
-      leave = undefined;
+      clearImmediate(guard);
     }
   }
 
-  /** Runs what waits, within the bounds of a group, and notes in `jobs` what it started. */
-  async function runJobs(jobs: Job[]): Promise<void> {
+  /**
+   * Runs what waits, within the bounds of a group, and notes in `jobs` what it started. False: a job without a savepoint
+   * failed, and nothing of the group may stay.
+   */
+  async function runJobs(jobs: Job[], careful: boolean): Promise<boolean> {
     const started = performance.now();
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
@@ -117,48 +132,73 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
     begin.run();
     while (
       next < waiting.length &&
-      jobs.length < MAX_JOBS &&
+      jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
       bytes < MAX_GROUP_BYTES &&
       performance.now() - started < MAX_MILLISECONDS
     ) {
       const job = waiting[next++] as Job;
+      const guarded = careful || !job.synchronous;
       jobs.push(job);
       bytes += job.bytes;
+      job.failed = false;
       if (job.grows && refusal !== undefined) {
         job.failed = true;
         job.error = refusal;
         continue;
       }
-      savepoint.run();
+      if (guarded) savepoint.run();
       try {
         job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
-        release.run();
+        if (guarded) release.run();
       } catch (error) {
         job.failed = true;
         job.error = error;
         if (!db.isTransaction) throw error;
+        if (!guarded) return false;
         rollbackTo.run();
         release.run();
       }
     }
+    return true;
+  }
+
+  async function runGroup(jobs: Job[]): Promise<void> {
+    if (await runJobs(jobs, false)) return;
+    rollback.run();
+    jobs.length = 0;
+    await runJobs(jobs, true);
+  }
+
+  /** Whether the jobs of a group that died are to run again, one by one. */
+  function triesAgain(jobs: readonly Job[], failure: unknown): boolean {
+    const madeRoom = failure instanceof Problem && failure.code === 'storage-full' && hooks.full();
+    if (jobs.length < 2 && !madeRoom) return false;
+    for (const job of jobs) {
+      job.failed = false;
+      job.outcome = undefined;
+      job.error = undefined;
+    }
+    alone = Math.max(alone, jobs.length);
+    return true;
   }
 
   async function flush(): Promise<void> {
     const jobs: Job[] = [];
     let failure: unknown;
-    const guard = setImmediate(() => leave?.());
     try {
-      await runJobs(jobs);
+      await runGroup(jobs);
       commit.run();
     } catch (error) {
       failure = explain(error);
       if (db.isTransaction) rollback.run();
       // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
       if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
-      if (failure instanceof Problem && failure.code === 'storage-full') hooks.full();
-    } finally {
-      clearImmediate(guard);
+      else if (triesAgain(jobs, failure)) {
+        setImmediate(flush);
+        return;
+      }
     }
+    alone = Math.max(0, alone - jobs.length);
     let bytes = 0;
     for (const job of jobs) bytes += job.bytes;
     waiting = waiting.slice(jobs.length);

@@ -17,6 +17,8 @@ import type { GroupCommit } from './group-commit.ts';
 
 /** Volatile messages beyond this are stored on disk like others: the memory is bounded, the promise is kept. */
 const MAX_VOLATILE_BYTES = 256 * 1024 * 1024;
+/** Milliseconds for which one look at the room is good. */
+const TRUST_ROOM_FOR = 5;
 
 interface Head {
   readonly id: number;
@@ -75,8 +77,6 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
      WHERE dest = ?1 AND state = 0 AND (expires IS NULL OR expires > ?2)
      ORDER BY 2, 3 LIMIT ?3`,
   );
-  const pageCount = db.prepare('PRAGMA volatile.page_count');
-  const pageSize = (db.prepare('PRAGMA volatile.page_size').get() as { page_size: number }).page_size;
 
   function insert(posting: Posting, message: NewMessage, position: number | null): void {
     const { insertMessage, insertDelivery } = schemaOf(message.id);
@@ -167,7 +167,8 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
 
   return {
     post(posting) {
-      const options = { bytes: sizeOf(posting), grows: true };
+      const grows = posting.messages.some(({ id }) => !isVolatile(id));
+      const options = { bytes: sizeOf(posting), grows };
       if (mustPostAlone(posting)) {
         return group.transaction((tx) => postAlone(tx, posting), options);
       }
@@ -176,7 +177,30 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
     postIn: postAlone,
     claim: gatherClaims(group, claimTogether),
     settle: (settlement) => group.submit(() => settle(settlement)),
-    hasVolatileRoom: () => (pageCount.get() as { page_count: number }).page_count * pageSize < MAX_VOLATILE_BYTES,
+    hasVolatileRoom: createVolatileRoom(db),
+  };
+}
+
+/**
+ * Tells whether there is room for volatile messages. A look costs as much as an insert, so it is trusted for a moment; what
+ * comes in during that moment is bounded by what the service takes in at once.
+ */
+function createVolatileRoom(db: DatabaseSync): () => boolean {
+  const pageCount = db.prepare('PRAGMA volatile.page_count');
+  const freeCount = db.prepare('PRAGMA volatile.freelist_count');
+  const pageSize = (db.prepare('PRAGMA volatile.page_size').get() as { page_size: number }).page_size;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let hasRoom = true;
+  return () => {
+    const now = performance.now();
+    if (now - lookedAt > TRUST_ROOM_FOR) {
+      lookedAt = now;
+      const { page_count: all } = pageCount.get() as { page_count: number };
+      // Pages of messages that have left stay with the database and are used again.
+      const { freelist_count: free } = freeCount.get() as { freelist_count: number };
+      hasRoom = (all - free) * pageSize < MAX_VOLATILE_BYTES;
+    }
+    return hasRoom;
   };
 }
 

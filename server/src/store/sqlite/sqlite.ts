@@ -11,7 +11,7 @@ import { createWaker } from '../waker.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { createConnection, explain } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
-import { createDiskReserve } from './disk.ts';
+import { createDiskReserve, type DiskReserve } from './disk.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createMessages } from './messages.ts';
@@ -29,33 +29,44 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
 export async function openSqlite(folder: string, options: SqliteOptions = {}): Promise<Store> {
   const { reserveBytes = RESERVE_BYTES, now = Date.now, onError = () => {} } = options;
   prepareFolder(folder);
-  const lock = lockFolder(folder);
+  let lock: { release(): void } | undefined;
   let db: DatabaseSync | undefined;
   try {
+    lock = lockFolder(folder);
+    const disk = createDiskReserve(folder, reserveBytes);
     const file = join(folder, 'waypost.db');
     db = new DatabaseSync(file);
     // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
     db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH ':memory:' AS volatile`);
     for (const statement of sqliteMessageTables('volatile.')) db.exec(statement);
-    return await compose(db, file, folder, lock);
+    return await compose(db, file, disk, lock);
   } catch (error) {
     db?.close();
-    lock.release();
-    throw explain(error);
+    lock?.release();
+    throw explainOpening(folder, error);
   }
 
-  async function compose(db: DatabaseSync, file: string, folder: string, lock: { release(): void }): Promise<Store> {
+  async function compose(db: DatabaseSync, file: string, disk: DiskReserve, lock: { release(): void }): Promise<Store> {
     const connection = createConnection(db);
-    const disk = createDiskReserve(folder, reserveBytes);
     const checkpointer = createCheckpointer(file, db, onError);
     // Numbers of arrival come from the same counter as ids: it only ever rises, also over restarts.
     db.function('next_arrival', () => ids.next());
     const dialect = sqliteDialect('next_arrival()');
+    let refusing = false;
     const group = createGroupCommit(connection, dialect, {
-      refuseGrowth: disk.refuseGrowth,
+      refuseGrowth() {
+        const refusal = disk.refuseGrowth();
+        // While there still is room for it: with an empty WAL, receiving goes on in the room that the WAL has already.
+        if (refusal !== undefined && !refusing) checkpointer.now();
+        refusing = refusal !== undefined;
+        return refusal;
+      },
       committed: checkpointer.committed,
-      full: disk.dropBallast,
+      full() {
+        const dropped = disk.dropBallast();
+        return checkpointer.now() || dropped;
+      },
     });
     await group.transaction((tx) => migrate(tx, 'sqlite'));
     const secret = await group.transaction(readSecret);
@@ -89,6 +100,18 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
       close: () => (closing ??= close()),
     };
   }
+}
+
+/** One line for the person who starts the service: which folder, and what the engine says about it. */
+function explainOpening(folder: string, error: unknown): unknown {
+  const explained = explain(error);
+  if (explained === error || !(explained instanceof Problem)) return error;
+  return new Problem(
+    explained.code,
+    `the store in the data folder ${folder} cannot be opened: ${(error as Error).message}`,
+    explained.extras,
+    error,
+  );
 }
 
 function prepareFolder(folder: string): void {

@@ -78,17 +78,19 @@ interface ParticipantRow {
   readonly kind: string | null;
   readonly state: ParticipantState;
   readonly tries: number;
+  readonly stray: number;
   readonly next_try: number | null;
   readonly last_error: string | null;
   readonly resolved: string | null;
 }
 
-const PARTICIPANT = 'SELECT id, uri, kind, state, tries, next_try, last_error, resolved FROM participant';
+const PARTICIPANT = 'SELECT id, uri, kind, state, tries, stray, next_try, last_error, resolved FROM participant';
 
-function toParticipant({ next_try, last_error, resolved, ...row }: ParticipantRow): Participant {
+function toParticipant({ next_try, last_error, resolved, stray, ...row }: ParticipantRow): Participant {
   return {
     ...row,
     nextTry: next_try,
+    mayStray: stray === 1,
     lastError: last_error,
     resolved: resolved === null ? null : (JSON.parse(resolved) as Resolution),
     isLocal: row.uri.startsWith('/'),
@@ -118,7 +120,7 @@ export async function insertParticipant(
   { id, uri, kind }: { id: number; uri: string; kind: string | null },
 ): Promise<{ id: number; isNew: boolean }> {
   const row = await tx.get<{ id: number }>(
-    `INSERT INTO participant (txn, id, uri, kind, state, tries) VALUES ($1, $2, $3, $4, 'registered', 0)
+    `INSERT INTO participant (txn, id, uri, kind, state, tries, stray) VALUES ($1, $2, $3, $4, 'registered', 0, 0)
      ON CONFLICT (txn, uri) DO NOTHING RETURNING id`,
     [transaction, id, uri, kind],
   );
@@ -135,14 +137,15 @@ export interface ParticipantNote {
   readonly state: ParticipantState;
   readonly tries: number;
   readonly nextTry: number | null;
+  readonly mayStray: boolean;
   readonly error: string | null;
 }
 
 export async function noteParticipant(tx: Tx, transaction: number, note: ParticipantNote): Promise<void> {
   await tx.run(
-    `UPDATE participant SET state = $3, tries = $4, next_try = $5, last_error = $6
+    `UPDATE participant SET state = $3, tries = $4, next_try = $5, last_error = $6, stray = $7
      WHERE txn = $1 AND id = $2 AND resolved IS NULL`,
-    [transaction, note.id, note.state, note.tries, note.nextTry, note.error],
+    [transaction, note.id, note.state, note.tries, note.nextTry, note.error, note.mayStray ? 1 : 0],
   );
 }
 
@@ -150,7 +153,7 @@ export async function noteParticipant(tx: Tx, transaction: number, note: Partici
 export async function makeDue(tx: Tx, transaction: number): Promise<void> {
   await tx.run(
     `UPDATE participant SET next_try = NULL, tries = 0
-     WHERE txn = $1 AND resolved IS NULL AND state IN ('registered', 'asked', 'prepared')`,
+     WHERE txn = $1 AND resolved IS NULL AND state IN ('registered', 'asked', 'prepared', 'refused')`,
     [transaction],
   );
 }

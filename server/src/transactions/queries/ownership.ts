@@ -16,25 +16,20 @@ export async function retire(tx: Tx, node: string): Promise<void> {
 const RUNNING = `state IN ('preparing', 'committing', 'rolling-back')`;
 
 /** Takes over running transactions whose owner is not alive. The raised epoch fences the old owner off. */
-export async function takeOver(tx: Tx, node: string, now: number, limit: number): Promise<number[]> {
-  const rows = await tx.all<{ id: number }>(
+export async function takeOver(
+  tx: Tx,
+  node: string,
+  now: number,
+  limit: number,
+): Promise<{ id: number; state: string }[]> {
+  return tx.all<{ id: number; state: string }>(
     `UPDATE txn SET owner = $1, epoch = epoch + 1 WHERE id IN
        (SELECT id FROM txn WHERE ${RUNNING} AND owner <> $1
           AND NOT EXISTS (SELECT 1 FROM coordinator WHERE coordinator.id = txn.owner AND coordinator.until > $2)
         LIMIT $3 ${tx.dialect.skipLocked})
-     RETURNING id`,
+     RETURNING id, state`,
     [node, now, limit],
   );
-  return rows.map(({ id }) => id);
-}
-
-/** Everything this node drives; asked once, at the start, because a node begins with a name of its own. */
-export async function ownedBy(tx: Tx, node: string, limit: number): Promise<number[]> {
-  const rows = await tx.all<{ id: number }>(`SELECT id FROM txn WHERE ${RUNNING} AND owner = $1 LIMIT $2`, [
-    node,
-    limit,
-  ]);
-  return rows.map(({ id }) => id);
 }
 
 /** Transactions nobody committed in time. */

@@ -36,6 +36,8 @@ import type { Participants } from './participants.ts';
 export interface Coordinator {
   /** Does everything that is due for a transaction that this node owns. Never rejects. */
   drive(id: number): Promise<void>;
+  /** Whether something is being driven. */
+  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
 }
@@ -182,6 +184,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     const timeout = order === 'prepared' ? Math.max(1, Math.min(PATIENCE, left)) : PATIENCE;
     const call = { timeout, signal: abort.signal };
     let reply = await participants.order(participant, id, order, call);
+    const wasAnswered = reply.status !== 0;
     let meaning = order === 'prepared' ? meaningOfVote(reply) : meaningOfConfirmation(order, reply);
     if (meaning === 'look') {
       reply = await participants.look(participant, id, call);
@@ -189,7 +192,14 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     }
     // One refusal decides: nobody waits for the other votes any longer.
     if (meaning === 'refused') abort.abort();
-    const note = noteAfter(participant, transaction, order, meaning as Exclude<Meaning, 'look'>, store.now());
+    const note = noteAfter(
+      participant,
+      transaction,
+      order,
+      meaning as Exclude<Meaning, 'look'>,
+      wasAnswered,
+      store.now(),
+    );
     return {
       id: participant.id,
       ...note,
@@ -220,6 +230,9 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       const started = run(id);
       driving.set(id, started);
       return started;
+    },
+    get isBusy() {
+      return driving.size > 0;
     },
     async settled() {
       await Promise.all(driving.values());

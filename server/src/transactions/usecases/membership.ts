@@ -11,25 +11,37 @@ export interface Membership {
   readonly node: string;
   /** Whether others still hold this node for alive, by its own monotonic clock. */
   readonly isAlive: boolean;
-  beat(): Promise<void>;
+  /** Makes sure that it stays alive for a while. An idle node says nothing, so that it writes nothing. */
+  ensureAlive(): Promise<void>;
   retire(): Promise<void>;
 }
 
 export function createMembership(store: Store): Membership {
   const node = randomUUID();
   let aliveUntil = 0;
+  let beating: Promise<void> | undefined;
+
+  async function sayAlive(): Promise<void> {
+    // Counted from before the write, so that this node stops before another begins.
+    const sent = performance.now();
+    await store.transaction((tx) => beat(tx, node, store.now() + LIFE));
+    aliveUntil = sent + LIFE;
+  }
+
   return {
     node,
     get isAlive() {
       return performance.now() < aliveUntil;
     },
-    async beat() {
-      // Counted from before the write, so that this node stops before another begins.
-      const sent = performance.now();
-      await store.transaction((tx) => beat(tx, node, store.now() + LIFE));
-      aliveUntil = sent + LIFE;
+    async ensureAlive() {
+      if (aliveUntil - performance.now() > LIFE - BEAT_EVERY) return;
+      beating ??= sayAlive().finally(() => {
+        beating = undefined;
+      });
+      await beating;
     },
     async retire() {
+      if (aliveUntil === 0) return;
       aliveUntil = 0;
       await store.transaction((tx) => retire(tx, node));
     },

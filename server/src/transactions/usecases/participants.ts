@@ -1,4 +1,5 @@
 /** How participants are reached: those of this service in process, all others over HTTP, both by the same interface. */
+import type { Outbound } from '../../http/outbound/outbound.ts';
 import type { Order, ParticipantLog, Reply } from '../protocol.ts';
 import { readStateDocument, STATE_TYPE, stateXml } from '../state-document.ts';
 
@@ -23,19 +24,7 @@ export interface LocalParticipant {
   look(path: string, transaction: number): Promise<Reply>;
 }
 
-/** As much of the outbound calls as is needed here. */
-export interface Caller {
-  send(request: {
-    method: string;
-    url: string;
-    headers: Record<string, string>;
-    body?: Buffer;
-    timeout?: number;
-    signal?: AbortSignal;
-  }): Promise<{ status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }>;
-}
-
-export function createParticipants(locals: readonly LocalParticipant[], caller: Caller): Participants {
+export function createParticipants(locals: readonly LocalParticipant[], outbound: Outbound): Participants {
   const localFor = (uri: string): LocalParticipant | undefined => locals.find((local) => local.matches(uri));
 
   async function call(
@@ -45,16 +34,16 @@ export function createParticipants(locals: readonly LocalParticipant[], caller: 
     body?: string,
   ): Promise<Reply> {
     try {
-      const answer = await caller.send({
+      const answer = await outbound.send({
         method,
         url,
-        headers: { Accept: STATE_TYPE, ...(body === undefined ? {} : { 'Content-Type': STATE_TYPE }) },
+        headers: [['Accept', STATE_TYPE], ...(body === undefined ? [] : [['Content-Type', STATE_TYPE] as const])],
         timeout,
-        ...(body === undefined ? {} : { body: Buffer.from(body) }),
+        ...(body === undefined ? {} : { body }),
+        mayCut: true,
         ...(signal === undefined ? {} : { signal }),
       });
-      const type = answer.headers['content-type'];
-      const state = readStateDocument(typeof type === 'string' ? type : undefined, answer.body);
+      const state = readStateDocument(answer.headers['content-type'], answer.body);
       return { status: answer.status, ...(state === undefined ? {} : { state }), detail: `answered ${answer.status}` };
     } catch (error) {
       // No status: there was no answer. The reason is for the operator's eyes.

@@ -1,0 +1,117 @@
+/** Everything a run starts, each when it is first needed, and ends again. */
+import { fork } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../testing/folders.ts';
+import { guardProcess } from '../testing/guard.ts';
+import { type Cluster, startCluster } from '../testing/postgres.ts';
+import { startWaypost, type WaypostOptions, type WaypostProcess } from '../testing/waypost.ts';
+import { type Engine, fillStore } from './filled-store.ts';
+import { startLoad } from './load.ts';
+import type { Context } from './scenario.ts';
+import { BODY_BYTES } from './throughput.ts';
+
+export interface RunOptions {
+  readonly quick: boolean;
+  /** A folder for CPU profiles of every Waypost that is started. */
+  readonly profile: string | undefined;
+  note(text: string): void;
+}
+
+export interface Run {
+  /** A context for one scenario; `end` stops what the scenario started. */
+  begin(): { context: Context; end(): Promise<void> };
+  close(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '..');
+
+export function openRun({ quick, profile, note }: RunOptions): Run {
+  const load = startLoad();
+  const million = quick ? 100_000 : 1_000_000;
+  const stored = new Map<Engine, Promise<WaypostOptions>>();
+  let cluster: Promise<Cluster> | undefined;
+  let bare: Promise<{ port: number; stop(): void }> | undefined;
+
+  const getCluster = (): Promise<Cluster> => {
+    note('starting PostgreSQL');
+    cluster ??= startCluster();
+    return cluster;
+  };
+
+  async function fill(engine: Engine): Promise<WaypostOptions> {
+    const place =
+      engine === 'sqlite' ? { data: temporaryFolder() } : { database: await (await getCluster()).createDatabase() };
+    const queues = [
+      { queue: 'million', messages: million, bodyBytes: BODY_BYTES },
+      { queue: 'thousand', messages: 1000, bodyBytes: BODY_BYTES },
+    ];
+    await fillStore(place, queues, note);
+    return place;
+  }
+
+  function filled(engine: Engine): Promise<WaypostOptions> {
+    const place = stored.get(engine) ?? fill(engine);
+    stored.set(engine, place);
+    return place;
+  }
+
+  return {
+    begin() {
+      const started: WaypostProcess[] = [];
+      const context: Context = {
+        quick,
+        rounds: quick ? 3 : 7,
+        seconds: quick ? 1 : 1.5,
+        million,
+        load,
+        note,
+        async waypost(options = {}) {
+          note('starting Waypost');
+          const waypost = await startWaypost({ ...options, ...(profile && { program: profiled(profile) }) });
+          started.push(waypost);
+          return waypost;
+        },
+        async bare() {
+          bare ??= startBare();
+          return (await bare).port;
+        },
+        cluster: getCluster,
+        filled,
+      };
+      return {
+        context,
+        async end() {
+          for (const waypost of started) await waypost.stop();
+        },
+      };
+    },
+    async close() {
+      await load.close();
+      (await bare)?.stop();
+      await (await cluster)?.stop();
+      for (const place of stored.values()) {
+        const { data } = await place;
+        if (data !== undefined) rmSync(data, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+const profiled = (folder: string): string[] => [
+  '--cpu-prof',
+  `--cpu-prof-dir=${folder}`,
+  join(ROOT, 'cli', 'waypost.ts'),
+  'serve',
+];
+
+function startBare(): Promise<{ port: number; stop(): void }> {
+  const child = fork(join(import.meta.dirname, 'bare-server.ts'));
+  const release = child.pid === undefined ? () => {} : guardProcess(child.pid);
+  child.once('exit', release);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`the bare server ended with ${code}`)));
+    child.once('message', (port) => resolve({ port: Number(port), stop: () => void child.kill() }));
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * Contenders that take turns: A B A B … Whatever else the machine does hits all of them, and each turn of one is
+ * compared with the turn of the other beside it.
+ */
+
+/** Anything that has its turn and tells how it did: a rate, or a time. */
+export interface Contender {
+  readonly name: string;
+  turn(): Promise<number>;
+}
+
+export interface Rounds {
+  /** Of each contender by name: what its turns gave. */
+  readonly turns: ReadonlyMap<string, readonly number[]>;
+  median(name: string): number;
+  /** The median of the ratios of neighbouring turns, with the smallest and the largest of them. */
+  ratio(name: string, to: string): { median: number; least: number; most: number };
+}
+
+export async function takeTurns(
+  contenders: readonly Contender[],
+  rounds: number,
+  note: (text: string) => void,
+): Promise<Rounds> {
+  const turns = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const { name, turn } of contenders) {
+      note(`round ${round + 1} of ${rounds}: ${name}`);
+      turns.get(name)?.push(await turn());
+    }
+  }
+  const of = (name: string): readonly number[] => turns.get(name) ?? [];
+  return {
+    turns,
+    median: (name) => median(of(name)),
+    ratio(name, to) {
+      const ratios = of(name).map((value, round) => value / (of(to)[round] ?? Number.NaN));
+      return { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
+    },
+  };
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The value below which that share of the values lies, between two of them by proportion. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)] ?? Number.NaN;
+  const above = sorted[Math.ceil(place)] ?? Number.NaN;
+  return below + (above - below) * (place - Math.floor(place));
+}

@@ -1,0 +1,19 @@
+/** The scenarios, in the order in which they run. A new one is a file beside this and a line here. */
+import type { Scenario } from '../scenario.ts';
+import { durablePost } from './durable-post.ts';
+import { durableReceive } from './durable-receive.ts';
+import { idleClients } from './idle-clients.ts';
+import { memory } from './memory.ts';
+import { postgresPost } from './postgres-post.ts';
+import { queueDepth } from './queue-depth.ts';
+import { volatilePost } from './volatile-post.ts';
+
+export const scenarios: readonly Scenario[] = [
+  durablePost,
+  volatilePost,
+  durableReceive,
+  postgresPost,
+  queueDepth,
+  memory,
+  idleClients,
+];

@@ -1,0 +1,80 @@
+/** What the scenarios of throughput share: 64 connections that take turns with a bare server. */
+import type { FloodResult } from './load.ts';
+import { type Contender, median, type Rounds, takeTurns } from './rounds.ts';
+import type { Context, Figure } from './scenario.ts';
+
+export const CONNECTIONS = 64;
+export const BODY_BYTES = 1024;
+/** Seconds of each turn that do not count. */
+const WARM_UP = 0.3;
+
+export interface FloodTarget {
+  readonly name: string;
+  readonly ports: readonly number[];
+  readonly path: string;
+  readonly bodyBytes?: number;
+  readonly status: number;
+}
+
+export const post = (name: string, ports: readonly number[], path: string): FloodTarget => ({
+  name,
+  ports,
+  path,
+  bodyBytes: BODY_BYTES,
+  status: 204,
+});
+
+/** The same post of 1 KiB to a server that only reads it. */
+export const barePost = async (context: Context): Promise<FloodTarget> =>
+  post('bare Fastify', [await context.bare()], '/queues/bench');
+
+/** Lets the targets take turns. The first turns are thrown away: the servers compile their code in them. */
+export async function floodInTurns(
+  context: Context,
+  targets: readonly FloodTarget[],
+): Promise<Rounds & { readonly busiest: number }> {
+  const busy: number[] = [];
+  const floodOnce = (target: FloodTarget, seconds: number): Promise<FloodResult> => {
+    const { ports, path, bodyBytes = 0, status } = target;
+    const headers = bodyBytes === 0 ? {} : { 'Content-Type': 'application/octet-stream' };
+    const request = { method: 'POST', path, headers, bodyBytes };
+    return context.load.flood({
+      ports,
+      connections: CONNECTIONS,
+      request,
+      until: { seconds },
+      warmUp: WARM_UP,
+      status,
+    });
+  };
+  for (const target of targets) {
+    context.note(`warming up ${target.name}`);
+    await floodOnce(target, context.seconds);
+  }
+  const contenders: Contender[] = targets.map((target) => ({
+    name: target.name,
+    async turn() {
+      const result = await floodOnce(target, context.seconds);
+      busy.push(result.busy);
+      return result.rate;
+    },
+  }));
+  const rounds = await takeTurns(contenders, context.rounds, context.note);
+  return { ...rounds, busiest: median(busy) };
+}
+
+/** The rate of one target as a ratio to that of another. */
+export function ratioFigure(
+  rounds: Rounds & { readonly busiest: number },
+  label: string,
+  [name, to]: readonly [string, string],
+): Figure {
+  const { median, least, most } = rounds.ratio(name, to);
+  const rate = (of: string): string => `${Math.round(rounds.median(of)).toLocaleString('en')}/s`;
+  return {
+    label,
+    value: median,
+    unit: 'ratio',
+    detail: `${rate(name)} to ${rate(to)}; rounds ${least.toFixed(2)} to ${most.toFixed(2)}; generator ${Math.round(rounds.busiest * 100)} % busy`,
+  };
+}

@@ -1,0 +1,49 @@
+import { concurrency } from './cases/concurrency.ts';
+import { connections } from './cases/connections.ts';
+import { crawling } from './cases/crawling.ts';
+import { creation } from './cases/creation.ts';
+import { deletion } from './cases/deletion.ts';
+import { documents } from './cases/documents.ts';
+import { idempotentPut } from './cases/idempotent-put.ts';
+import { limits } from './cases/limits.ts';
+import { lists } from './cases/lists.ts';
+import { messageContent } from './cases/message-content.ts';
+import { messageResource } from './cases/message-resource.ts';
+import { names } from './cases/names.ts';
+import { posting } from './cases/posting.ts';
+import { preferences } from './cases/preferences.ts';
+import { problems } from './cases/problems.ts';
+import { receiving } from './cases/receiving.ts';
+import { representations } from './cases/representations.ts';
+import { root } from './cases/root.ts';
+import { statuses } from './cases/statuses.ts';
+import { surroundings } from './cases/surroundings.ts';
+import { waiting } from './cases/waiting.ts';
+import { xmlInput } from './cases/xml-input.ts';
+import type { World } from './world.ts';
+
+/** Every group of cases by its title. A new group is a file in cases/ and a line here. */
+export const cases: Readonly<Record<string, (world: World) => void>> = {
+  'G1 to G3: the root, links and addresses': root,
+  'Crawler: everything is reached by links': crawling,
+  'G4: representations': representations,
+  'G5: problems': problems,
+  'G6: statuses and methods': statuses,
+  'G6: connections': connections,
+  'G7: XML input': xmlInput,
+  'G8: preferences': preferences,
+  'G9: concurrency': concurrency,
+  'G10: names': names,
+  'G11: lists': lists,
+  'G12 to G15: times, CORS, authentication, versions': surroundings,
+  'D: limits': limits,
+  'A1: creating destinations': creation,
+  'A1: deleting destinations': deletion,
+  'A2 and A3: destination documents and settings': documents,
+  'A4 and A5: posting': posting,
+  'A6: the idempotent PUT': idempotentPut,
+  'A7, A8 and A14: receiving': receiving,
+  'A9: waiting': waiting,
+  'A10: message content': messageContent,
+  'A11: the message resource': messageResource,
+};

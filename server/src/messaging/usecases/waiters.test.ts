@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createWaiters } from './waiters.ts';
+
+const FAR = 60_000;
+
+test('a message wakes one taker, in the order they came, and all who look', async () => {
+  const waiters = createWaiters(10);
+  const [first, second] = [waiters.enter(1, true), waiters.enter(1, true)];
+  const lookers = [waiters.enter(1, false), waiters.enter(1, false)];
+  const deadline = performance.now() + FAR;
+  const sleeping = [first, ...lookers].map((waiter) => waiter.sleep(deadline));
+  const other = second.sleep(deadline);
+  waiters.wake(1, 1);
+  assert.deepEqual(await Promise.all(sleeping), [true, true, true]);
+  second.leave();
+  assert.equal(await other, false);
+});
+
+test('a taker that was woken and leaves passes its wake-up on', async () => {
+  const waiters = createWaiters(10);
+  const [first, second] = [waiters.enter(1, true), waiters.enter(1, true)];
+  const sleeping = second.sleep(performance.now() + FAR);
+  waiters.wake(1, 1);
+  first.leave();
+  assert.equal(await sleeping, true);
+});
+
+test('who has left does not sleep: the process could not end before its deadline', async () => {
+  const waiters = createWaiters(10);
+  const waiter = waiters.enter(1, true);
+  waiter.leave();
+  assert.equal(await waiter.sleep(performance.now() + FAR), false);
+  assert.equal(waiters.size, 0);
+});
+
+test('stopping sends everyone home', async () => {
+  const waiters = createWaiters(10);
+  const waiter = waiters.enter(1, true);
+  const sleeping = waiter.sleep(performance.now() + FAR);
+  waiters.stop();
+  assert.equal(await sleeping, false);
+  assert.equal(await waiter.sleep(performance.now() + FAR), false);
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { createConnection } from './connection.ts';
+import { sqliteDialect } from './dialect.ts';
+import { createGroupCommit } from './group-commit.ts';
+
+function open() {
+  const db = new DatabaseSync(':memory:');
+  db.exec('CREATE TABLE item (name TEXT PRIMARY KEY)');
+  const groups: number[] = [];
+  const group = createGroupCommit(createConnection(db), sqliteDialect('0'), {
+    refuseGrowth: () => undefined,
+    committed: (jobs) => groups.push(jobs),
+    full: () => false,
+  });
+  const insert = db.prepare('INSERT INTO item (name) VALUES (?)');
+  const names = () =>
+    db
+      .prepare('SELECT name FROM item ORDER BY name')
+      .all()
+      .map((row) => row.name);
+  return { db, group, groups, insert, names };
+}
+
+describe('group commit', () => {
+  it('runs what arrives together in one transaction', async () => {
+    const { group, groups, insert, names } = open();
+    await Promise.all(['a', 'b', 'c'].map((name) => group.submit(() => insert.run(name))));
+    assert.deepEqual(names(), ['a', 'b', 'c']);
+    assert.deepEqual(groups, [3]);
+  });
+
+  it('a hot job that fails half-way leaves nothing and does not harm its neighbours', async () => {
+    const { group, insert, names } = open();
+    let runs = 0;
+    const outcomes = await Promise.allSettled([
+      group.submit(() => insert.run('before') && ++runs),
+      group.transaction((tx) => tx.run(`INSERT INTO item (name) VALUES ('awaiting')`)),
+      group.submit(() => {
+        insert.run('half');
+        insert.run('before');
+      }),
+      group.submit(() => insert.run('after')),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(names(), ['after', 'awaiting', 'before']);
+    // Run again from the beginning, and answered with the outcome of the run that was committed.
+    assert.equal(outcomes[0]?.status === 'fulfilled' && outcomes[0].value, 2);
+  });
+
+  it('a failure in one group is forgotten in the next', async () => {
+    const { group, insert, names } = open();
+    await group.submit(() => insert.run('a'));
+    await assert.rejects(group.submit(() => insert.run('a')));
+    await group.submit(() => insert.run('b'));
+    assert.deepEqual(names(), ['a', 'b']);
+  });
+
+  it('a transaction that waits for something else is rejected alone', async () => {
+    const { group, insert, names } = open();
+    const [stray, good] = await Promise.allSettled([
+      group.transaction(async (tx) => {
+        await tx.run(`INSERT INTO item (name) VALUES ('stray')`);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }),
+      group.submit(() => insert.run('good')),
+    ]);
+    assert.equal(stray.status, 'rejected');
+    assert.equal(good.status, 'fulfilled');
+    assert.deepEqual(names(), ['good']);
+  });
+
+  it('a group that SQLite rolled back as a whole is rejected as a whole', async () => {
+    const { db, group, insert, names } = open();
+    const outcomes = await Promise.allSettled([
+      group.submit(() => insert.run('lost')),
+      group.submit(() => {
+        db.exec('ROLLBACK');
+        throw new Error('the disk is full');
+      }),
+      group.submit(() => insert.run('next group')),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      // What had not begun goes into the next group.
+      ['rejected', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(names(), ['next group']);
+  });
+});

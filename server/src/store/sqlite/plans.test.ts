@@ -1,0 +1,62 @@
+/** No statement of the shared SQL may walk over a whole table of deliveries: a full queue would stop the service. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { temporaryFolder } from '../../../../testing/folders.ts';
+import { createPruner } from '../../duties/prune.ts';
+import { sweepDoomed } from '../../duties/sweep.ts';
+import type { Destination } from '../../messaging/destination.ts';
+import { countQueue, holdsMessages } from '../../messaging/queries/destinations.ts';
+import { peekQueue, purgeChunk, withReadyMessages } from '../../messaging/queries/messages.ts';
+import { expireDue, lockDeadLetters, lockDue, nextDue } from '../../messaging/queries/redelivery.ts';
+import { postAlone } from '../post-alone.ts';
+import type { Posting, Store, Tx } from '../store.ts';
+import { openSqlite } from './sqlite.ts';
+
+it('every statement on deliveries goes through an index', async (t) => {
+  const store = await openSqlite(temporaryFolder());
+  t.after(() => store.close());
+  const plans: string[] = [];
+  const explaining: Store = { ...store, transaction: (job) => store.transaction((tx) => job(explained(tx, plans))) };
+
+  await explaining.transaction(async (tx) => {
+    await tx.run(`INSERT INTO doomed_destination (id) VALUES (1)`);
+    await countQueue(tx, 1);
+    await holdsMessages(tx, { id: 1, kind: 'queue' } as Destination);
+    await peekQueue(tx, 1, { max: 1, maxBytes: 1, now: 1 });
+    await withReadyMessages(tx, [1]);
+    await purgeChunk(tx, 1, 10);
+    await lockDue(tx, 1, 10);
+    await lockDeadLetters(tx, 1, { rank: -1, ord: 0 }, 10);
+    await expireDue(tx, 1, 2, 10);
+    await nextDue(tx);
+    await tx.run(
+      `INSERT INTO destination (id, kind, name, settings, version, created) VALUES (1, 'queue', 'q', '{}', 1, 1)`,
+    );
+    const limited: Posting = { destination: 1, kind: 'queue', posted: 1, messages: [], limits: { length: 1 } };
+    await postAlone(tx, limited);
+  });
+  await createPruner(explaining, 1)();
+  await sweepDoomed(explaining);
+
+  const onDeliveries = plans.filter((plan) => /\bdelivery\b/.test(plan));
+  assert.ok(onDeliveries.length > 10, 'the plans were looked at');
+  assert.deepEqual(
+    onDeliveries.filter((plan) => /SCAN \S*delivery\b/.test(plan)),
+    [],
+  );
+});
+
+/** Statements run as they are, and leave their plans. */
+function explained(tx: Tx, plans: string[]): Tx {
+  const explain: Tx['all'] = async (text, values) => {
+    const steps = await tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, values);
+    plans.push(`${text}\n→ ${steps.map(({ detail }) => detail).join('; ')}`);
+    return tx.all(text, values);
+  };
+  return {
+    dialect: tx.dialect,
+    all: explain,
+    get: async <R>(text: string, values?: Parameters<Tx['get']>[1]) => (await explain<R>(text, values))[0],
+    run: async (text, values) => (await explain(text, values)).length,
+  };
+}

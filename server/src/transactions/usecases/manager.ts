@@ -1,0 +1,66 @@
+/** The transaction manager put together: use cases, coordinator and upkeep over one log. */
+
+import type { Sealer } from '../../ids.ts';
+import type { Operator } from '../../operator/operator.ts';
+import type { Store } from '../../store/store.ts';
+import { createTransactions, type Transactions } from '../transactions.ts';
+import { type Coordinator, createCoordinator } from './coordinator.ts';
+import { createEndWatch } from './end-watch.ts';
+import { createMembership, type Membership } from './membership.ts';
+import type { TransactionPaths } from './messages.ts';
+import type { Participants } from './participants.ts';
+import { createUpkeep, type Upkeep } from './upkeep.ts';
+
+export interface TransactionManager {
+  readonly transactions: Transactions;
+  readonly coordinator: Coordinator;
+  readonly membership: Membership;
+  readonly upkeep: Upkeep;
+  /** Lets what is being driven come to rest and hands the rest over to other nodes at once. */
+  stop(): Promise<void>;
+}
+
+export interface TransactionManagerOptions {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly operator: Operator;
+  readonly paths: TransactionPaths;
+  readonly participants: Participants;
+  readonly maxTimeout: number;
+  readonly keptMilliseconds: number;
+  readonly onError: (error: unknown) => void;
+}
+
+export function createTransactionManager(options: TransactionManagerOptions): TransactionManager {
+  const { store, sealer, operator, paths, participants, maxTimeout, keptMilliseconds, onError } = options;
+  const membership = createMembership(store);
+  const upkeep = createUpkeep({ store, membership, coordinator: () => coordinator, keptMilliseconds });
+  const coordinator: Coordinator = createCoordinator({
+    store,
+    participants,
+    membership,
+    operator,
+    pathOf: paths.transactionPath,
+    actionsFor: paths.actionsFor,
+    schedule: upkeep.schedule,
+    onError,
+  });
+  const transactions = createTransactions({
+    store,
+    sealer,
+    coordinator,
+    membership,
+    endWatch: createEndWatch(store),
+    maxTimeout,
+  });
+  return {
+    transactions,
+    coordinator,
+    membership,
+    upkeep,
+    async stop() {
+      await coordinator.settled();
+      await membership.retire();
+    },
+  };
+}

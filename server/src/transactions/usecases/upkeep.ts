@@ -1,0 +1,86 @@
+/** What a node does for transactions in the background: say that it lives, take over, roll back, retry, forget. */
+import type { Store, Tx } from '../../store/store.ts';
+import { decideRollback, makeDue } from '../queries/log.ts';
+import { forgetFinished, overdue, takeOver, withDueParticipants } from '../queries/ownership.ts';
+import type { Coordinator } from './coordinator.ts';
+import type { Membership } from './membership.ts';
+
+const CHUNK = 100;
+const LOOK_EVERY = 500;
+const FORGET_EVERY = 10_000;
+
+export interface Upkeep {
+  /** Has a transaction driven at that time. */
+  schedule(id: number, at: number): void;
+  /** Both tell in how many milliseconds they want to run again. */
+  drive(): Promise<number>;
+  forget(): Promise<number>;
+}
+
+export interface UpkeepOptions {
+  readonly store: Store;
+  readonly membership: Membership;
+  /** Given when both are made: each needs the other. */
+  readonly coordinator: () => Coordinator;
+  readonly keptMilliseconds: number;
+}
+
+export function createUpkeep(options: UpkeepOptions): Upkeep {
+  const { store, membership, coordinator, keptMilliseconds } = options;
+  const pending = new Map<number, number>();
+
+  async function rollBackOverdue(): Promise<number[]> {
+    const late = await store.read((tx) => overdue(tx, store.now(), CHUNK));
+    if (late.length === 0) return [];
+    await membership.ensureAlive();
+    const outcomes = await Promise.all(
+      late.map((id) => store.transaction((tx) => rollBack(tx, id, 'the timeout was over'))),
+    );
+    const decided = late.filter((_, index) => outcomes[index]);
+    if (decided.length > 0) store.announce({ changed: decided });
+    return decided;
+  }
+
+  async function rollBack(tx: Tx, id: number, reason: string): Promise<boolean> {
+    const decided = await decideRollback(tx, id, membership.node, reason, store.now());
+    if (decided) await makeDue(tx, id);
+    return decided;
+  }
+
+  /** What a lost node left behind: what it had not decided is rolled back, what it had decided is carried out. */
+  async function adopt(tx: Tx, now: number): Promise<number[]> {
+    const taken = await takeOver(tx, membership.node, now, CHUNK);
+    for (const { id, state } of taken) {
+      if (state === 'preparing') await rollBack(tx, id, 'the node that coordinated it was lost before the decision');
+    }
+    return taken.map(({ id }) => id);
+  }
+
+  function pendingNow(): number[] {
+    const due = [...pending].filter(([, at]) => at <= store.now()).map(([id]) => id);
+    for (const id of due) pending.delete(id);
+    return due;
+  }
+
+  return {
+    schedule(id, at) {
+      pending.set(id, Math.min(at, pending.get(id) ?? at));
+    },
+    async drive() {
+      const rolled = await rollBackOverdue();
+      const now = store.now();
+      const { taken, due } = await store.transaction(async (tx) => ({
+        taken: await adopt(tx, now),
+        due: await withDueParticipants(tx, membership.node, now, CHUNK),
+      }));
+      if (taken.length > 0 || pending.size > 0 || coordinator().isBusy) await membership.ensureAlive();
+      // Not awaited: one participant that hangs must not hold up the others' transactions.
+      for (const id of new Set([...rolled, ...taken, ...due, ...pendingNow()])) void coordinator().drive(id);
+      return rolled.length + taken.length >= CHUNK ? 0 : LOOK_EVERY;
+    },
+    async forget() {
+      const forgotten = await store.transaction((tx) => forgetFinished(tx, store.now() - keptMilliseconds, CHUNK));
+      return forgotten >= CHUNK ? 0 : FORGET_EVERY;
+    },
+  };
+}

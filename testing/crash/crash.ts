@@ -1,0 +1,68 @@
+/** The crash test: load on one or more nodes, kills at random moments, then the reckoning. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { createAftermath } from './aftermath.ts';
+import { createLedger, type Summary } from './ledger.ts';
+import { startLoad } from './load.ts';
+import type { CrashNode } from './node.ts';
+import { seededRandom } from './random.ts';
+
+export type CrashOptions = { nodes: readonly CrashNode[]; kills: number; seed: number };
+
+export type CrashReport = {
+  /** Empty when all is well. */
+  faults: string[];
+  summary: Summary;
+  kills: number;
+  killedWhileStarting: number;
+  /** The median start in milliseconds. */
+  start: number;
+};
+
+/** The longest a node lives between a start and its kill, in milliseconds. */
+const LONGEST_LIFE = 700;
+/** How many starts are killed, too, and within how many milliseconds. */
+const FAILED_STARTS = 0.2;
+const LONGEST_START = 350;
+
+export async function crash({ nodes, kills, seed }: CrashOptions): Promise<CrashReport> {
+  const random = seededRandom(seed);
+  const ledger = createLedger();
+  const load = startLoad(nodes, seededRandom(random.below(2 ** 32)), ledger);
+  let killedWhileStarting = 0;
+  for (let count = 0; count < kills; count++) {
+    // The moment of the kill is what is random here; nobody waits for anything.
+    await pause(random.below(LONGEST_LIFE));
+    const node = random.pick(nodes);
+    await node.kill();
+    if (random.fraction() < FAILED_STARTS) {
+      await node.startAndKill(random.below(LONGEST_START));
+      killedWhileStarting++;
+    }
+    await node.start();
+  }
+  await load.stop();
+
+  const queues = load.queues.all().map((name) => `/queues/${name}`);
+  const topics = load.topics.all().map((name) => `/topics/${name}`);
+  const aftermath = createAftermath(nodes, random, ledger);
+  await aftermath.drain(queues);
+  // What was received stays received.
+  for (const node of nodes) {
+    await node.kill();
+    await node.start();
+  }
+  const again = await aftermath.drain(queues);
+  if (again > 0) ledger.wrong(`${again} messages were there again after a restart of the emptied queues`);
+  await aftermath.look();
+  await aftermath.countTopics(topics);
+  aftermath.close();
+
+  const starts = nodes.flatMap((node) => node.starts).sort((a, b) => a - b);
+  return {
+    faults: ledger.faults(),
+    summary: ledger.summary(),
+    kills,
+    killedWhileStarting,
+    start: Math.round(starts[Math.floor(starts.length / 2)] ?? 0),
+  };
+}
