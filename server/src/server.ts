@@ -100,9 +100,9 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   });
   const ownAddress = (): string => addresses()[0] ?? '';
   const forwarding = createForwarding({
-    ...{ store, messaging, operator, outbound },
+    ...{ store, sealer, operator, outbound },
     ...createOutgoing({ base: () => options['base-url'] ?? ownAddress(), publicId: messaging.publicId }),
-    notices: createNotices(({ id }) => messaging.sealer.seal(id)),
+    notices: createNotices(({ id }) => sealer.seal(id)),
     fields: [['User-Agent', `Waypost/${VERSION}`]],
     urlOf: (href) => (href.startsWith('/') ? ownAddress() + href : href),
     pathOf: (url) => localPath(url, ownAddress()),

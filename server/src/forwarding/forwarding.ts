@@ -1,6 +1,6 @@
 /** The forwarding area: subscribers, and the engine that serves them. */
 import type { Outbound } from '../http/outbound/outbound.ts';
-import type { Messaging } from '../messaging/messaging.ts';
+import type { Sealer } from '../ids.ts';
 import { createBurial } from '../messaging/usecases/burial.ts';
 import type { Operator } from '../operator/operator.ts';
 import type { Store } from '../store/store.ts';
@@ -21,7 +21,7 @@ import { createTopicWindow } from './usecases/topic-window.ts';
 
 export interface ForwardingParts {
   readonly store: Store;
-  readonly messaging: Messaging;
+  readonly sealer: Sealer;
   readonly operator: Operator;
   readonly outbound: Outbound;
   readonly notices: NoticeMaker;
@@ -52,7 +52,7 @@ const TICK = 50;
 const DRAIN = 5000;
 
 export function createForwarding(parts: ForwardingParts): Forwarding {
-  const { store, messaging, operator, outbound, urlOf, pathOf, onError } = parts;
+  const { store, operator, outbound, urlOf, pathOf, onError } = parts;
   const node = createNode(store);
   const roster = createRoster();
   const notes = createNotes(store, node);
@@ -103,8 +103,7 @@ export function createForwarding(parts: ForwardingParts): Forwarding {
     onError,
   });
   const subscribers = createSubscribers({
-    ...{ store, outbound, node, engine, urlOf },
-    sealer: messaging.sealer,
+    ...{ store, sealer: parts.sealer, outbound, node, engine, urlOf },
     most: parts.maxSubscribers,
   });
 
