@@ -17,3 +17,10 @@ test('the command hands the exit code on', () => {
   assert.equal(status, 1);
   assert.equal(stderr, 'waypost: unknown flag --prot. Did you mean --port? See --help.\n');
 });
+
+test('a data folder that cannot be made is told in one line, at once', () => {
+  const args = [COMMAND, 'serve', '--port', '0', '--data', '/proc/waypost'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 });
+  assert.equal(status, 1);
+  assert.match(stderr, /^waypost: the data folder \/proc\/waypost cannot be written: .*\n$/);
+});

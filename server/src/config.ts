@@ -2,8 +2,9 @@
  * Every setting of the service, in one table: its flag, its variable, its default and what it is for. `--help`, the
  * readers of the command line and of the environment, and the type all come from it.
  */
+import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
-import { type Cidr, cidr } from './kinds.ts';
+import { cidr, type Kind } from './kinds.ts';
 
 interface Setting<T> {
   readonly default: T;
@@ -40,13 +41,7 @@ function number(
     help,
     read(given) {
       const found = Number(given);
-      if (
-        given.trim() === '' ||
-        !Number.isFinite(found) ||
-        (whole && !Number.isInteger(found)) ||
-        found < min ||
-        found > max
-      ) {
+      if (!/^-?\d+(\.\d+)?$/.test(given) || (whole && !Number.isInteger(found)) || found < min || found > max) {
         throw new ConfigError(
           `must be a ${whole ? 'whole ' : ''}number from ${min}${max < Number.MAX_SAFE_INTEGER ? ` to ${max}` : ''}, not "${given}"`,
         );
@@ -70,7 +65,8 @@ const flag = (fallback: boolean, help: string): Setting<boolean> => ({
   },
 });
 
-const list = (value: string, help: string): Setting<readonly string[]> => ({
+/** Values with commas between them, each of one kind. */
+const list = <T>(kind: Pick<Kind<T>, 'read' | 'expected'>, value: string, help: string): Setting<readonly T[]> => ({
   default: [],
   value,
   help,
@@ -78,22 +74,24 @@ const list = (value: string, help: string): Setting<readonly string[]> => ({
     given
       .split(',')
       .map((part) => part.trim())
-      .filter((part) => part !== ''),
-});
-
-const cidrs = (help: string): Setting<readonly Cidr[]> => ({
-  default: [],
-  value: 'CIDR,…',
-  help,
-  read: (given) =>
-    list('', '')
-      .read(given)
+      .filter((part) => part !== '')
       .map((part) => {
-        const range = cidr.read(part);
-        if (range === undefined) throw new ConfigError(`must be a list of ${cidr.expected}, not "${part}"`);
-        return range;
+        const found = kind.read(part);
+        if (found === undefined) throw new ConfigError(`must be a list of ${kind.expected}, not "${part}"`);
+        return found;
       }),
 });
+
+const address = {
+  read: (text: string) => (isIP(text) === 0 ? undefined : text),
+  expected: 'IP addresses',
+};
+
+const origin = {
+  read: (text: string) =>
+    text === '*' || (URL.canParse(text) && new URL(text).origin === text.toLowerCase()) ? text : undefined,
+  expected: 'web origins such as https://example.org',
+};
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
@@ -133,9 +131,15 @@ export const settings = {
       return given;
     },
   },
-  'trusted-proxies': list('IP,…', 'addresses of proxies whose Forwarded and X-Forwarded-* fields are believed'),
-  'cors-origins': list('ORIGIN,…', 'web origins that may call the service from a browser; * for all'),
-  'outbound-allow': cidrs(
+  'trusted-proxies': list(
+    address,
+    'IP,…',
+    'addresses of proxies whose Forwarded and X-Forwarded-* fields are believed',
+  ),
+  'cors-origins': list(origin, 'ORIGIN,…', 'web origins that may call the service from a browser; * for all'),
+  'outbound-allow': list(
+    cidr,
+    'CIDR,…',
     'addresses that are not public but may be called; a service bound to loopback alone may call loopback',
   ),
   'auto-create': flag(true, 'posting to an unknown destination creates it'),
@@ -196,11 +200,13 @@ function readFlags(args: readonly string[]): Record<string, string | undefined> 
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false }).values as Record<string, string>;
   } catch (error) {
-    const unknown = /--?[\w-]+/.exec((error as Error).message)?.[0]?.replace(/^-+/, '');
-    const near = unknown === undefined || unknown in table ? undefined : nearest(unknown);
-    const hint = near === undefined ? '' : ` Did you mean --${near}?`;
-    const what = unknown !== undefined && !(unknown in table) ? `unknown flag --${unknown}.` : (error as Error).message;
-    throw new ConfigError(`${what}${hint} See --help.`);
+    const { message } = error as Error;
+    const flag = /'(--?[^'\s=<]+)/.exec(message)?.[1];
+    const name = flag?.replace(/^-+/, '') ?? '';
+    if (flag === undefined || name in table)
+      throw new ConfigError(`${message.replaceAll('\n', ' ').replace(/\.?$/, '.')} See --help.`);
+    const near = nearest(name);
+    throw new ConfigError(`unknown flag ${flag}.${near === undefined ? '' : ` Did you mean --${near}?`} See --help.`);
   }
 }
 

@@ -14,8 +14,9 @@ export async function serve(args: readonly string[]): Promise<number> {
     const options = readOptions(args, process.env);
     const log = createLogger(options['log-level']);
     const stopped = new Promise<string>((resolve) => {
-      process.once('SIGTERM', resolve);
-      process.once('SIGINT', resolve);
+      // Not `once`: a second signal (Ctrl-C reaches npm and the service both) must not cut the orderly end short.
+      process.on('SIGTERM', resolve);
+      process.on('SIGINT', resolve);
     });
     const waypost = await startWaypost(options, log);
     log.info({ version: VERSION, url: waypost.url, database: options.database ? 'postgresql' : 'sqlite' }, 'started');

@@ -1,5 +1,6 @@
 /** Composes the service. The program and the tests start the same thing. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Options } from './config.ts';
 import { createDuties } from './duties/duties.ts';
 import { createForwarding } from './forwarding/forwarding.ts';
@@ -108,6 +109,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     pathOf: (url) => localPath(url, ownAddress()),
     patience: options['forward-patience'] * 1000,
     maxSubscribers: options['max-subscribers'],
+    place: () => `${machineName()} ${listener?.port ?? 0}`,
     onError: (error) => log.error({ err: error }, 'forwarding failed'),
   });
   const areas = [
@@ -171,6 +173,16 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
 
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shownHost}:${listening.port}`, close: () => (closing ??= close()) };
+}
+
+/** Tells this machine, as long as it runs, from every other one, whatever they are called. */
+function machineName(): string {
+  try {
+    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+  } catch {
+    // Not Linux: the name has to do.
+    return hostname();
+  }
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { crash } from '../../testing/crash/crash.ts';
-import { type CrashNode, createNode } from '../../testing/crash/node.ts';
-import { chooseSeed } from '../../testing/crash/random.ts';
+import { type CrashNode, createNode, type Data, killFirstStarts } from '../../testing/crash/node.ts';
+import { chooseSeed, seededRandom } from '../../testing/crash/random.ts';
 import { temporaryFolder } from '../../testing/folders.ts';
 import { type Cluster, startCluster } from '../../testing/postgres.ts';
 
@@ -22,12 +22,19 @@ before(async () => {
 
 after(() => cluster.stop());
 
-async function survives(context: TestContext, nodes: readonly CrashNode[], kills: number): Promise<void> {
+async function survives(context: TestContext, data: Data, nodes: number, kills: number): Promise<void> {
   const seed = chooseSeed();
   // At once, so that it is known even when the test never ends.
   console.log(`crash test: WAYPOST_CRASH_SEED=${seed}`);
-  const { faults, summary, ...rest } = await crash({ nodes, kills, seed });
-  for (const node of nodes) await node.kill();
+  const random = seededRandom(seed);
+  await killFirstStarts(
+    data,
+    Array.from({ length: 4 }, () => random.below(400)),
+  );
+  const running: CrashNode[] = [];
+  for (let n = 0; n < nodes; n++) running.push(await createNode(data));
+  const { faults, summary, ...rest } = await crash({ nodes: running, kills, seed });
+  for (const node of running) await node.kill();
   context.diagnostic(`seed ${seed} ${JSON.stringify({ ...rest, ...summary })}`);
   assert.equal(faults.length, 0, `seed ${seed}: ${faults.length} faults\n${faults.slice(0, SHOWN).join('\n')}`);
   // A test whose load never met a kill would prove nothing.
@@ -36,15 +43,14 @@ async function survives(context: TestContext, nodes: readonly CrashNode[], kills
   }
 }
 
-test('SQLite: nothing answered is lost and nothing comes twice', { timeout: 180_000 }, async (context) => {
-  await survives(context, [await createNode({ data: temporaryFolder() })], KILLS);
+test('SQLite: nothing answered is lost and nothing comes twice', { timeout: 300_000 }, async (context) => {
+  await survives(context, { data: temporaryFolder() }, 1, KILLS);
 });
 
-test('PostgreSQL: nothing answered is lost and nothing comes twice', { timeout: 180_000 }, async (context) => {
-  await survives(context, [await createNode({ database: await cluster.createDatabase() })], KILLS);
+test('PostgreSQL: nothing answered is lost and nothing comes twice', { timeout: 300_000 }, async (context) => {
+  await survives(context, { database: await cluster.createDatabase() }, 1, KILLS);
 });
 
-test('PostgreSQL: two nodes, of which any one is killed', { timeout: 180_000 }, async (context) => {
-  const database = await cluster.createDatabase();
-  await survives(context, [await createNode({ database }), await createNode({ database })], Math.ceil(KILLS / 2));
+test('PostgreSQL: two nodes, of which any one is killed', { timeout: 300_000 }, async (context) => {
+  await survives(context, { database: await cluster.createDatabase() }, 2, Math.ceil(KILLS / 2));
 });

@@ -51,7 +51,11 @@ export function createAftermath(nodes: readonly CrashNode[], random: Random, led
 
   async function waitingIn(client: Client, queue: string): Promise<number> {
     const answer = await client.send(queue, {});
-    if (answer?.status !== 200) return 0;
+    if (answer?.status !== 200) {
+      // It may be that no post to it ever came through, and that it was never made.
+      if (answer?.status !== 404) ledger.wrong(`${queue} was answered ${answer?.status}: ${answer?.text()}`);
+      return 0;
+    }
     const { counts } = answer.json<{ counts: { available: number; delayed: number; leased: number } }>();
     return counts.available + counts.delayed + counts.leased;
   }
@@ -74,8 +78,9 @@ export function createAftermath(nodes: readonly CrashNode[], random: Random, led
     countTopics: (topics) =>
       each(topics, async (client, topic) => {
         const answer = await client.send(topic, {});
-        if (answer?.status !== 200) return;
-        const { retained } = answer.json<{ counts: { retained: number } }>().counts;
+        const isThere = answer?.status === 200;
+        if (!isThere && answer?.status !== 404) ledger.wrong(`${topic} was answered ${answer?.status}`);
+        const retained = isThere ? answer.json<{ counts: { retained: number } }>().counts.retained : 0;
         const sent = ledger.entries(topic);
         const answered = sent.filter((entry) => entry.location !== undefined).length;
         if (retained < answered || retained > sent.length) {

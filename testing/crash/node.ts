@@ -18,7 +18,17 @@ export type CrashNode = {
 
 const PORT_ATTEMPTS = 20;
 
-export async function createNode(options: Pick<WaypostOptions, 'data' | 'database'>): Promise<CrashNode> {
+/** Where a node keeps its data. */
+export type Data = Pick<WaypostOptions, 'data' | 'database'>;
+
+/** Kills the first starts on fresh data after so many milliseconds each: nothing half made may be left. */
+export async function killFirstStarts(options: Data, moments: readonly number[]): Promise<void> {
+  for (const moment of moments) {
+    await startAndKill((signal) => startWaypost({ ...options, args: ['--log-level', 'warn'], signal }), moment);
+  }
+}
+
+export async function createNode(options: Data): Promise<CrashNode> {
   let { process, port } = await startSomewhere(options);
   let life = 0;
   let up = true;
@@ -50,21 +60,23 @@ export async function createNode(options: Pick<WaypostOptions, 'data' | 'databas
       up = true;
       for (const resolve of waiting.splice(0)) resolve();
     },
-    async startAndKill(after) {
-      const killer = new AbortController();
-      const timer = setTimeout(() => killer.abort(), after);
-      try {
-        const early = await launch(killer.signal);
-        early.kill('SIGKILL');
-        await early.exited;
-      } catch (error) {
-        if (!killer.signal.aborted) throw error;
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+    startAndKill: (after) => startAndKill(launch, after),
     starts,
   };
+}
+
+async function startAndKill(launch: (signal: AbortSignal) => Promise<WaypostProcess>, after: number): Promise<void> {
+  const killer = new AbortController();
+  const timer = setTimeout(() => killer.abort(), after);
+  try {
+    const early = await launch(killer.signal);
+    early.kill('SIGKILL');
+    await early.exited;
+  } catch (error) {
+    if (!killer.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const argsFor = (port: number): string[] => ['--port', String(port), '--log-level', 'warn'];
@@ -73,9 +85,7 @@ const argsFor = (port: number): string[] => ['--port', String(port), '--log-leve
  * A port below those the system hands out for outgoing connections: while the service is down, no client of anybody can
  * take it.
  */
-async function startSomewhere(
-  options: Pick<WaypostOptions, 'data' | 'database'>,
-): Promise<{ process: WaypostProcess; port: number }> {
+async function startSomewhere(options: Data): Promise<{ process: WaypostProcess; port: number }> {
   for (let attempt = 1; ; attempt++) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
     try {

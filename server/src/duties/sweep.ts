@@ -6,7 +6,9 @@ const EVERY = 2000;
 
 export async function sweepDoomed(store: Store): Promise<number> {
   return store.transaction(async (tx) => {
-    const doomed = await tx.get<{ id: number }>('SELECT id FROM doomed_destination ORDER BY id LIMIT 1');
+    // Held by whoever sweeps it: another node, seeing nothing but rows that are being removed, would take it for empty.
+    const text = `SELECT id FROM doomed_destination ORDER BY id LIMIT 1 ${tx.dialect.skipLocked}`;
+    const doomed = await tx.get<{ id: number }>(text);
     if (doomed === undefined) return EVERY;
     if (!(await sweepPiece(tx, doomed.id))) await tx.run('DELETE FROM doomed_destination WHERE id = $1', [doomed.id]);
     return 0;

@@ -34,6 +34,8 @@ export interface ForwardingParts {
   /** Milliseconds for which a message is tried. */
   readonly patience: number;
   readonly maxSubscribers: number;
+  /** Names the machine and port on which this process alone can listen, so that its successor knows it for dead. */
+  readonly place: () => string;
   readonly onError: (error: unknown) => void;
 }
 
@@ -53,7 +55,7 @@ const DRAIN = 5000;
 
 export function createForwarding(parts: ForwardingParts): Forwarding {
   const { store, operator, outbound, urlOf, pathOf, onError } = parts;
-  const node = createNode(store);
+  const node = createNode(store, parts.place);
   const roster = createRoster();
   const notes = createNotes(store, node);
   let calls = new AbortController();

@@ -56,6 +56,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
+const SWEEP_MILLISECONDS = 100;
+
 /** The server itself forgets a connection on which it could not read a request. */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
@@ -69,10 +71,13 @@ function trackSockets(server: Server): ReadonlySet<Socket> {
 async function closeServer(server: Server, sockets: ReadonlySet<Socket>, milliseconds: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  // One that was busy may become idle without a word: its answer had begun before the end was near.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MILLISECONDS);
   const cut = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, milliseconds);
   await closed;
+  clearInterval(sweep);
   clearTimeout(cut);
 }
 

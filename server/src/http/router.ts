@@ -67,7 +67,7 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   return (message, response) => {
-    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [] };
+    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [], closing: draining };
     const fail = (error: unknown): void => {
       if (error instanceof Problem) {
         if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
@@ -78,8 +78,7 @@ export function createRouter(options: RouterOptions): Dispatch {
       writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
     };
     try {
-      const fields = [...cors(message, preflightAllow(message)), ...(draining() ? ['Connection', 'close'] : [])];
-      exchange = { ...exchange, fields, base: baseOf(message, base) };
+      exchange = { ...exchange, fields: cors(message, preflightAllow(message)), base: baseOf(message, base) };
       answer(exchange, message, response)
         .then((found) => writeAnswer(exchange, found))
         .catch(fail);

@@ -15,8 +15,10 @@ export interface Exchange {
   readonly base: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  /** Fields for every answer of this exchange (CORS, Connection). */
+  /** Fields for every answer of this exchange (CORS). */
   readonly fields: readonly string[];
+  /** Whether the connection is to be closed after this answer. */
+  readonly closing: () => boolean;
 }
 
 /** Fields whose value is a URI reference and may hold a path of ours. */
@@ -30,7 +32,7 @@ const ONE_PIECE = 16 * 1024;
 
 /** Resolves when a stream is over; anything else is written at once. */
 export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
-  const { base, message, response } = exchange;
+  const { base, message } = exchange;
   const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id];
   for (const [name, value] of answer.headers ?? []) headers.push(name, URI_FIELDS.has(name) ? absolute(value) : value);
@@ -65,16 +67,18 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
-  send(message, response, unchanged ? 304 : answer.status, headers, content?.body);
+  send(exchange, unchanged ? 304 : answer.status, headers, content?.body);
 }
 
 /** Keeps the answer open and writes as fast as the client reads. */
 async function writeStream(
-  { message, response }: Exchange,
+  exchange: Exchange,
   headers: string[],
   stream: NonNullable<Answer['stream']>,
 ): Promise<void> {
+  const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
+  if (exchange.closing()) headers.push('Connection', 'close');
   response.writeHead(200, [...headers, 'Content-Type', stream.type]);
   response.flushHeaders();
   const closed = once(response, 'close').catch(() => {});
@@ -105,22 +109,17 @@ function notAcceptable(offers: readonly string[]): Problem {
 }
 
 export function writeProblem(exchange: Exchange, problem: Problem): void {
-  const { message, response } = exchange;
+  const { message } = exchange;
   const rendered = problemAnswer(problem, exchange.id, exchange.base, message.headers.accept);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id, ...rendered.headers];
-  // A body that was not read to its end would be taken for the next request.
-  if (!message.complete) headers.push('Connection', 'close');
-  send(message, response, problem.status, headers, rendered.body);
+  send(exchange, problem.status, headers, rendered.body);
 }
 
-function send(
-  message: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  headers: string[],
-  body?: Buffer,
-): void {
+function send(exchange: Exchange, status: number, headers: string[], body?: Buffer): void {
+  const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
+  // A body that was not read to its end would be taken for the next request.
+  if ((!message.complete || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);

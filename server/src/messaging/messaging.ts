@@ -62,6 +62,9 @@ export interface Messaging {
   lookForMissed(): Promise<void>;
 }
 
+/** How many waiters of one queue are woken at a time for messages whose announcement was missed. */
+const MOST_MISSED = 100;
+
 export function createMessaging(store: Store, sealer: Sealer, options: MessagingOptions): Messaging {
   const destinations = createDestinations(store);
   const waiters = createWaiters(options.maxWaiting);
@@ -76,9 +79,10 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     enlister: options.enlister,
   });
 
-  store.listen(({ arrived, everything }: News) => {
+  store.listen(({ arrived, changed, everything }: News) => {
     for (const [destination, count] of arrived ?? []) waiters.wake(destination, count);
     if (everything) waiters.wakeAll();
+    for (const destination of changed ?? []) waiters.dismiss(destination);
   });
 
   /** The number of a message, and whether its id is one that stands or once stood for a message. */
@@ -135,10 +139,10 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
       const waitedFor = waiters.destinations();
       if (waitedFor.length === 0) return;
       const { ready, positions } = await store.read(async (tx) => ({
-        ready: await withReadyMessages(tx, waitedFor),
+        ready: await withReadyMessages(tx, waitedFor, MOST_MISSED),
         positions: await lastPositions(tx, waitedFor),
       }));
-      for (const destination of ready) waiters.wake(destination, 1);
+      for (const [destination, count] of ready) waiters.wake(destination, count);
       for (const [topic, last] of positions) if (seen.get(topic) !== last) waiters.wake(topic, 1);
       seen = positions;
     },

@@ -53,8 +53,11 @@ export async function migrate(
   await tx.run(`UPDATE meta SET number = $1 WHERE name = 'schema'`, [table.length]);
 }
 
-/** Ids are handed out from memory; this many are reserved at a time. Those left at a crash are never used. */
-export const ID_BLOCK = 10_000;
+/**
+ * Ids are handed out from memory; this many are reserved at a time. Those left at a crash are never used. Large, because
+ * everything that waits to be stored may need one before the next reservation is on disk, a batch two thousand.
+ */
+export const ID_BLOCK = 1_000_000;
 
 export async function reserveIds(tx: Tx): Promise<number> {
   const row = await tx.get<{ next: number }>(

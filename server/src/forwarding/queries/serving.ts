@@ -5,11 +5,17 @@ import type { Subscriber } from '../subscriber.ts';
 import { COLUMNS, type SubscriberRow, toSubscriber } from './subscribers.ts';
 
 /** This node is alive until then, by the store's clock. */
-export async function beat(tx: Tx, node: string, until: number): Promise<void> {
+export async function beat(tx: Tx, node: string, place: string, until: number): Promise<void> {
   await tx.run(
-    `INSERT INTO node (id, beat_until) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET beat_until = excluded.beat_until`,
-    [node, until],
+    `INSERT INTO node (id, place, beat_until) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET beat_until = excluded.beat_until`,
+    [node, place, until],
   );
+}
+
+/** Whoever listened here before is dead: two processes cannot listen on one port of one machine. */
+export async function forgetPredecessors(tx: Tx, place: string): Promise<void> {
+  await tx.run('DELETE FROM node WHERE place = $1', [place]);
 }
 
 /** What it owned is free for others at once. */

@@ -48,6 +48,9 @@ export interface EngineParts {
 const AFTER_ERROR = 1000;
 const AFTER_INTERRUPTION = 100;
 const LOGS_AT_ONCE = 100;
+/** Subscribers of one queue that are woken for messages nobody announced. */
+const WOKEN_AT_ONCE = 16;
+const NONE: ReadonlyMap<number, number> = new Map();
 
 export function createEngine(parts: EngineParts): Engine {
   const { store, node, roster, share, pipeline } = parts;
@@ -185,10 +188,10 @@ export function createEngine(parts: EngineParts): Engine {
     const topics = roster.idleDestinations('topic');
     if (queues.length + topics.length === 0) return;
     const { ready, positions } = await store.read(async (tx) => ({
-      ready: queues.length === 0 ? [] : await withReadyMessages(tx, queues),
-      positions: topics.length === 0 ? new Map<number, number>() : await lastPositions(tx, topics),
+      ready: queues.length === 0 ? NONE : await withReadyMessages(tx, queues, WOKEN_AT_ONCE),
+      positions: topics.length === 0 ? NONE : await lastPositions(tx, topics),
     }));
-    for (const queue of ready) for (const runner of roster.idleOf(queue, 1)) kick(runner);
+    for (const [queue, count] of ready) for (const runner of roster.idleOf(queue, count)) kick(runner);
     for (const [topic, last] of positions) {
       for (const runner of roster.of(topic)) {
         if (!runner.running && runner.wakeAt === undefined && runner.subscriber.position < last) kick(runner);

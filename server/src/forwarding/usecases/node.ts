@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../../store/store.ts';
-import { beat, forgetNodes, retire } from '../queries/serving.ts';
+import { beat, forgetNodes, forgetPredecessors, retire } from '../queries/serving.ts';
 
 /** A node that has not been heard of for this long is dead. */
 const LIFE = 6000;
@@ -23,11 +23,11 @@ export interface Node {
   retire(): Promise<void>;
 }
 
-export function createNode(store: Store): Node {
+/** `place` names the machine and the port on which this process alone can listen. */
+export function createNode(store: Store, place: () => string): Node {
   let id = randomUUID();
   let aliveUntil = 0;
-  /** Only one process at a time opens the embedded store: whoever was here before is dead. */
-  let predecessors = store.engine === 'sqlite';
+  let isFirst = true;
   const isAlive = (): boolean => performance.now() < aliveUntil;
   return {
     get id() {
@@ -40,15 +40,18 @@ export function createNode(store: Store): Node {
       const wasDead = !isAlive();
       if (wasDead) id = randomUUID();
       const name = id;
+      const where = place();
       // Counted from before the write, so that this node never thinks itself alive for longer than others do.
       const sent = performance.now();
       const now = store.now();
       await store.transaction(async (tx) => {
-        if (predecessors) await forgetNodes(tx, Number.MAX_SAFE_INTEGER);
-        else if (wasDead) await forgetNodes(tx, now - REMEMBERED);
-        await beat(tx, name, now + LIFE);
+        // Only one process at a time opens the embedded store, so there is nobody else.
+        if (isFirst && store.engine === 'sqlite') await forgetNodes(tx, Number.MAX_SAFE_INTEGER);
+        if (isFirst) await forgetPredecessors(tx, where);
+        if (wasDead) await forgetNodes(tx, now - REMEMBERED);
+        await beat(tx, name, where, now + LIFE);
       });
-      predecessors = false;
+      isFirst = false;
       aliveUntil = sent + LIFE - MARGIN;
       return wasDead;
     },

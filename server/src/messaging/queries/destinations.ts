@@ -130,6 +130,19 @@ export async function destinationsById(tx: Tx, ids: readonly number[]): Promise<
   return new Map(rows.map((row) => [row.id, toDestination(row)]));
 }
 
+/**
+ * The queue of this name, made if there is none, and kept from being deleted until the transaction ends: a message that
+ * goes into a queue while it is deleted would be swept away with it.
+ */
+export async function holdQueue(tx: Tx, fresh: DestinationRecord): Promise<Destination> {
+  for (;;) {
+    await insertDestination(tx, fresh);
+    const held = await lockDestination(tx, 'queue', fresh.name);
+    // Deleted between the two statements: there is none again.
+    if (held !== undefined) return held;
+  }
+}
+
 /** True when it was not known as one before. */
 export async function markDeadLetter(tx: Tx, id: number): Promise<boolean> {
   const text = 'UPDATE destination SET dead_letter = 1, version = version + 1 WHERE id = $1 AND dead_letter = 0';

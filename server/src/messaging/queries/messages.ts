@@ -154,18 +154,23 @@ export async function putBack(tx: Tx, id: number, token: number): Promise<boolea
   return changed > 0;
 }
 
-/** Which of these destinations have something to take. */
-export async function withReadyMessages(tx: Tx, destinations: readonly number[]): Promise<number[]> {
-  const found = new Set<number>();
+/** How many messages each of these destinations has to give; counting stops at the limit. */
+export async function withReadyMessages(
+  tx: Tx,
+  destinations: readonly number[],
+  limit: number,
+): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
   for (const { delivery } of tx.dialect.places) {
-    const rows = await tx.all<{ id: number }>(
-      `SELECT id FROM destination WHERE id ${tx.dialect.inList('$1')}
-         AND EXISTS (SELECT 1 FROM ${delivery} WHERE ${delivery}.dest = destination.id AND ${delivery}.state = 0)`,
+    const rows = await tx.all<{ id: number; ready: number }>(
+      `SELECT id, (SELECT count(*) FROM (SELECT 1 FROM ${delivery} AS waiting
+                   WHERE waiting.dest = destination.id AND waiting.state = 0 LIMIT ${limit}) AS counted) AS ready
+       FROM destination WHERE id ${tx.dialect.inList('$1')}`,
       [tx.dialect.list(destinations)],
     );
-    for (const { id } of rows) found.add(id);
+    for (const { id, ready } of rows) if (ready > 0) found.set(id, ready + (found.get(id) ?? 0));
   }
-  return [...found];
+  return found;
 }
 
 export async function messagesById(tx: Tx, ids: readonly number[]): Promise<Map<number, StoredMessage>> {

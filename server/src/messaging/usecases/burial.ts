@@ -2,7 +2,7 @@
 import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { timeAfter } from '../message.ts';
-import { findDestination, insertDestination, markDeadLetter } from '../queries/destinations.ts';
+import { holdQueue, markDeadLetter } from '../queries/destinations.ts';
 import { moveToDeadLetter } from '../queries/redelivery.ts';
 
 export interface DeadMessage {
@@ -18,8 +18,7 @@ export function createBurial(store: Store): Bury {
   return async (tx, queue, dead, now) => {
     const name = queue.effective['dead-letter'] as string;
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: now } as const;
-    await insertDestination(tx, fresh);
-    const target = (await findDestination(tx, 'queue', name)) as Destination;
+    const target = await holdQueue(tx, fresh);
     await markDeadLetter(tx, target.id);
     const due = timeAfter(now, queue.effective.retention);
     for (const { id, reason } of dead) {

@@ -3,7 +3,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, hashOfId } from '../message.ts';
-import { findDestination, insertDestination } from '../queries/destinations.ts';
+import { holdQueue } from '../queries/destinations.ts';
 import { expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 
@@ -23,8 +23,7 @@ const CHUNK = 200;
 export function createClearing(store: Store, rememberIds: number): Clearing {
   async function originOf(tx: Tx, name: string): Promise<number> {
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: store.now() } as const;
-    await insertDestination(tx, fresh);
-    return (await findDestination(tx, 'queue', name))?.id ?? fresh.id;
+    return (await holdQueue(tx, fresh)).id;
   }
 
   async function sendBack(tx: Tx, letters: readonly DeadLetter[]): Promise<Map<number, number>> {

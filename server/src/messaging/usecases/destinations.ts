@@ -52,7 +52,12 @@ export function createDestinations(store: Store): Destinations {
   const keyById = new Map<number, string>();
   const keyOf = (kind: DestinationKind, name: string): string => `${kind} ${name}`;
 
-  function remember(destination: Destination): Destination {
+  /** Grows with every change that is heard of. */
+  let changes = 0;
+
+  /** `since`: the count of changes before the look. What was seen before a change must not be remembered after it. */
+  function remember(destination: Destination, since: number): Destination {
+    if (since !== changes) return destination;
     if (remembered.size >= MAX_REMEMBERED) {
       remembered.clear();
       keyById.clear();
@@ -77,6 +82,7 @@ export function createDestinations(store: Store): Destinations {
       remembered.clear();
       keyById.clear();
     }
+    if (everything || changed?.length) changes++;
     for (const id of changed ?? []) forgetKey(keyById.get(id));
   });
 
@@ -87,9 +93,10 @@ export function createDestinations(store: Store): Destinations {
   }
 
   async function findStored(kind: DestinationKind, name: string): Promise<Destination | undefined> {
+    const since = changes;
     const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
     if (found === undefined) forgetKey(keyOf(kind, name));
-    return found && remember(found);
+    return found && remember(found, since);
   }
 
   /** Inserts it unless it is there; either way gives what is there afterwards. */
@@ -110,17 +117,20 @@ export function createDestinations(store: Store): Destinations {
     async ensure(kind, name) {
       const found = await find(kind, name);
       if (found !== undefined) return found;
-      return remember((await insert(kind, name, {})).destination);
+      const since = changes;
+      return remember((await insert(kind, name, {})).destination, since);
     },
     async create(kind, name, settings) {
       checkName(name, 'destination name');
+      const since = changes;
       const { created, destination } = await insert(kind, name, settings);
       if (!created) throw new Problem('destination-exists', `there is a ${kind} named ${name} already`);
-      return remember(destination);
+      return remember(destination, since);
     },
     async put(kind, name, settings, check) {
       checkName(name, 'destination name');
       const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
+      const since = changes;
       const outcome = await store.transaction(async (tx) => {
         const present = await lockDestination(tx, kind, name);
         check(present);
@@ -136,7 +146,7 @@ export function createDestinations(store: Store): Destinations {
         return { created: true, destination: makeDestination(fresh, false) };
       });
       if (outcome === undefined) return this.put(kind, name, settings, check);
-      const destination = remember(outcome.destination);
+      const destination = remember(outcome.destination, since);
       if (!outcome.created) store.announce({ changed: [destination.id] });
       return { destination, created: outcome.created };
     },

@@ -26,16 +26,30 @@ export interface Reading {
 }
 
 export function createReading(store: Store, waiting: Waiting, sealer: Sealer): Reading {
-  const under = new Map<string, Promise<readonly StoredMessage[]>>();
+  /** The looks under way, by topic. */
+  const under = new Map<number, Map<string, Promise<readonly StoredMessage[]>>>();
 
-  /** Joins a look at the same place that has not begun to run yet or is under way. */
+  // A look that began before a message came may not see it: who comes after the news must not join that look and then
+  // sleep, since the news does not come again.
+  store.listen(({ arrived, everything }) => {
+    if (everything) under.clear();
+    for (const topic of arrived?.keys() ?? []) under.delete(topic);
+  });
+
+  /** Joins a look at the same place that is under way. */
   function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
-    const key = `${topic.id} ${position} ${max}`;
-    const present = under.get(key);
+    const key = `${position} ${max}`;
+    const looks = under.get(topic.id) ?? new Map<string, Promise<readonly StoredMessage[]>>();
+    const present = looks.get(key);
     if (present !== undefined) return present;
     const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
-    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(() => under.delete(key));
-    under.set(key, fresh);
+    const fresh = store
+      .read((tx) => messagesAfter(tx, topic.id, position, limits))
+      .finally(() => {
+        looks.delete(key);
+        if (looks.size === 0 && under.get(topic.id) === looks) under.delete(topic.id);
+      });
+    under.set(topic.id, looks.set(key, fresh));
     return fresh;
   }
 

@@ -42,3 +42,24 @@ test('stopping sends everyone home', async () => {
   assert.equal(await sleeping, false);
   assert.equal(await waiter.sleep(performance.now() + FAR), false);
 });
+
+test('who waits at a destination that changed is sent home, asleep or looking', async () => {
+  const waiters = createWaiters(10);
+  const [asleep, looking, looker, elsewhere] = [
+    waiters.enter(1, true),
+    waiters.enter(1, true),
+    waiters.enter(1, false),
+    waiters.enter(2, true),
+  ];
+  const [first, third, fourth] = [
+    asleep.sleep(performance.now() + FAR),
+    looker.sleep(performance.now() + FAR),
+    elsewhere.sleep(performance.now() + FAR),
+  ];
+  waiters.dismiss(1);
+  assert.deepEqual([await first, await looking.sleep(performance.now() + FAR), await third], [false, false, false]);
+  waiters.wake(2, 1);
+  assert.equal(await fourth, true);
+  for (const waiter of [asleep, looking, looker, elsewhere]) waiter.leave();
+  assert.equal(waiters.size, 0);
+});

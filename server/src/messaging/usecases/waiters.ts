@@ -10,6 +10,8 @@ interface Entry {
   woken: boolean;
   /** Ends its sleep: with true when woken, false when it is over. */
   end: ((woken: boolean) => void) | undefined;
+  /** There is nothing to wait for any more. */
+  dismissed: boolean;
 }
 
 interface Place {
@@ -29,6 +31,8 @@ export interface Waiters {
   enter(destination: number, taking: boolean): Waiter;
   wake(destination: number, count: number): void;
   wakeAll(): void;
+  /** Ends the waiting at a destination that has changed or is gone: who comes again meets what is there now. */
+  dismiss(destination: number): void;
   destinations(): number[];
   readonly size: number;
   readonly stopped: boolean;
@@ -65,7 +69,7 @@ export function createWaiters(limit: number): Waiters {
 
   function sleep(entry: Entry, deadline: number): Promise<boolean> {
     const left = deadline - performance.now();
-    if (stopped || left <= 0) return Promise.resolve(false);
+    if (stopped || entry.dismissed || left <= 0) return Promise.resolve(false);
     if (entry.woken) {
       entry.woken = false;
       return Promise.resolve(true);
@@ -83,6 +87,13 @@ export function createWaiters(limit: number): Waiters {
   return {
     wake,
     wakeAll,
+    dismiss(destination) {
+      const place = places.get(destination);
+      for (const entry of [...(place?.takers ?? []), ...(place?.lookers ?? [])]) {
+        entry.dismissed = true;
+        entry.end?.(false);
+      }
+    },
     destinations: () => [...places.keys()],
     get size() {
       return size;
@@ -98,7 +109,7 @@ export function createWaiters(limit: number): Waiters {
       if (size >= limit) {
         throw new Problem('busy', 'too many clients are waiting', { headers: { 'Retry-After': '5' } });
       }
-      const entry: Entry = { woken: false, end: undefined };
+      const entry: Entry = { woken: false, end: undefined, dismissed: false };
       const place = places.get(destination) ?? { takers: new Set(), lookers: new Set() };
       places.set(destination, place);
       const entries = taking ? place.takers : place.lookers;

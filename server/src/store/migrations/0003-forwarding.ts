@@ -12,8 +12,8 @@ import type { Migration } from '../migrate.ts';
 export const forwarding: Migration = {
   version: 3,
   statements: ({ engine, dialect }) => [
-    // Which node is alive, until when, by the clock all nodes share.
-    'CREATE TABLE node (id TEXT PRIMARY KEY, beat_until BIGINT NOT NULL)',
+    // Which node is alive, until when, by the clock all nodes share; `place` is the machine and port it listens on.
+    'CREATE TABLE node (id TEXT PRIMARY KEY, place TEXT NOT NULL, beat_until BIGINT NOT NULL)',
     `CREATE TABLE subscriber (
        id BIGINT PRIMARY KEY, dest BIGINT NOT NULL, kind TEXT NOT NULL, rel TEXT NOT NULL, href TEXT NOT NULL,
        hash ${dialect.bytes}, secret TEXT, configured INT NOT NULL DEFAULT 0, created BIGINT NOT NULL,

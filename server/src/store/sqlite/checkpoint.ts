@@ -28,22 +28,21 @@ export function createCheckpointer(file: string, db: DatabaseSync, onError: (err
   let reached = '';
 
   function checkpoint(): boolean {
-    try {
-      const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
-      pages = Math.max(0, log - checkpointed);
-      const before = reached;
-      reached = `${checkpointed} of ${log}`;
-      return reached !== before;
-    } catch (error) {
-      onError(error);
-      return false;
-    }
+    const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
+    pages = Math.max(0, log - checkpointed);
+    const before = reached;
+    reached = `${checkpointed} of ${log}`;
+    return reached !== before;
   }
 
   /** Takes what the worker left over. Runs between groups, in a turn of its own. */
   function finish(): void {
     running = false;
-    checkpoint();
+    try {
+      checkpoint();
+    } catch (error) {
+      onError(error);
+    }
   }
 
   function start(): void {
@@ -69,7 +68,13 @@ export function createCheckpointer(file: string, db: DatabaseSync, onError: (err
       pages += jobs * PAGES_PER_JOB + bytes / PAGE_BYTES;
       if (pages > PAGES && !running) start();
     },
-    now: checkpoint,
+    now() {
+      try {
+        return checkpoint();
+      } catch {
+        return false;
+      }
+    },
     async close() {
       await worker?.terminate();
     },

@@ -23,7 +23,7 @@ it('every statement on deliveries goes through an index', async (t) => {
     await countQueue(tx, 1);
     await holdsMessages(tx, { id: 1, kind: 'queue' } as Destination);
     await peekQueue(tx, 1, { max: 1, maxBytes: 1, now: 1 });
-    await withReadyMessages(tx, [1]);
+    await withReadyMessages(tx, [1], 100);
     await purgeChunk(tx, 1, 10);
     await lockDue(tx, 1, 10);
     await lockDeadLetters(tx, 1, { rank: -1, ord: 0 }, 10);

@@ -1,6 +1,6 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 import { createIdBlocks } from '../id-blocks.ts';
@@ -105,20 +105,24 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
 /** One line for the person who starts the service: which folder, and what the engine says about it. */
 function explainOpening(folder: string, error: unknown): unknown {
   const explained = explain(error);
-  if (explained === error || !(explained instanceof Problem)) return error;
-  return new Problem(
-    explained.code,
-    `the store in the data folder ${folder} cannot be opened: ${(error as Error).message}`,
-    explained.extras,
-    error,
-  );
+  const cause = explained instanceof Problem ? explained.cause : error;
+  if (!(cause instanceof Error) || !('errcode' in cause)) return explained;
+  const code = explained instanceof Problem ? explained.code : 'store-unavailable';
+  return new Problem(code, `the store in the data folder ${folder} cannot be opened: ${cause.message}`, {}, cause);
 }
 
 function prepareFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(resolve(folder));
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Problem('store-unavailable', `the data folder ${folder} cannot be written: ${(error as Error).message}`);
   }
+}
+
+/** Not `mkdirSync` with `recursive`: that never returns where the parent exists but takes no folders, as under /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
 }
