@@ -27,6 +27,7 @@ export const problems = {
     'Create it with PUT, or by posting a message to it, and then try again.',
   ],
   'unknown-message': [404, 'There is no such message', 'It never existed here, or was forgotten long ago.'],
+  'unknown-subscriber': [404, 'There is no such subscriber', 'It never existed here, or was removed.'],
   'method-not-allowed': [405, 'The method is not allowed here', 'The Allow field lists the methods of this resource.'],
   'not-acceptable': [406, 'None of the accepted media types can be served', 'The detail lists what can be served.'],
   conflict: [409, 'The request conflicts with the present state', 'Read the resource again and decide anew.'],
@@ -41,6 +42,11 @@ export const problems = {
     'Receive or purge them first, or repeat the DELETE with ?force=true to drop them.',
   ],
   'destination-full': [409, 'The destination is full', 'It has reached its max-length or max-bytes. Receive first.'],
+  'too-many-subscribers': [
+    409,
+    'The destination has too many subscribers',
+    'Remove some, or raise the limit, which is a setting of the service.',
+  ],
   'message-id-taken': [
     409,
     'The message id was used for another message',
