@@ -1,9 +1,12 @@
 import { concurrency } from './cases/concurrency.ts';
 import { connections } from './cases/connections.ts';
+import { consumerChanges } from './cases/consumer-changes.ts';
+import { consumers } from './cases/consumers.ts';
 import { crawling } from './cases/crawling.ts';
 import { creation } from './cases/creation.ts';
 import { deletion } from './cases/deletion.ts';
 import { documents } from './cases/documents.ts';
+import { entitlements } from './cases/entitlements.ts';
 import { idempotentPut } from './cases/idempotent-put.ts';
 import { limits } from './cases/limits.ts';
 import { lists } from './cases/lists.ts';
@@ -46,4 +49,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'A9: waiting': waiting,
   'A10: message content': messageContent,
   'A11: the message resource': messageResource,
+  'C1 to C7: consumers': consumers,
+  'C2 to C6: entitlements': entitlements,
+  'C8 and C9: terminating many, and events': consumerChanges,
 };

@@ -49,6 +49,10 @@ export async function findJob(tx: Tx, id: number): Promise<Job | undefined> {
   return row && toJob(row);
 }
 
+export async function hasOpenJob(tx: Tx): Promise<boolean> {
+  return (await tx.get('SELECT id FROM termination WHERE finished IS NULL ORDER BY id LIMIT 1')) !== undefined;
+}
+
 /** The oldest one that is not finished and that no other node is working on. */
 export async function takeOpenJob(tx: Tx): Promise<Job | undefined> {
   const text = `${JOB} WHERE finished IS NULL ORDER BY id LIMIT 1 ${tx.dialect.skipLocked}`;

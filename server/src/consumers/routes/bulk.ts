@@ -11,6 +11,7 @@ import type { ConsumerArea } from '../consumers.ts';
 import { readReason } from '../fields.ts';
 import { outcomesDocument, terminationDocument } from '../views/terminations.ts';
 import { AREA, idByReference } from './common.ts';
+import { manyShape, terminationShape } from './shapes.ts';
 
 const ACCEPTED = ['text/uri-list', 'application/json'];
 const RETRY_AFTER = ['Retry-After', '1'] as const;
@@ -33,7 +34,10 @@ export function bulkRoutes({ bulk }: ConsumerArea, { maxBatch }: { maxBatch: num
   const terminate = (kind: BulkKind): Operation => ({
     summary: `Terminate many ${kind}s, named by ids or URIs: one outcome for each`,
     accepts: ACCEPTED,
+    input: manyShape,
     headers: { Prefer: 'respond-async: do not wait; handling=strict: 409 for those that are terminated already' },
+    output: terminationShape,
+    gives: { 200: ['Preference-Applied'], 202: ['Location', 'Retry-After', 'Preference-Applied'] },
     answers: { 200: 'What came of each, in order', 202: 'Stored and under way; Location names what to look at' },
     problems: ['bad-body', 'too-large', 'unsupported-media-type', 'invalid'],
     async handle(request) {
@@ -54,6 +58,8 @@ export function bulkRoutes({ bulk }: ConsumerArea, { maxBatch }: { maxBatch: num
 
   const look: Operation = {
     summary: 'How far a bulk termination has come, and what came of each item',
+    output: terminationShape,
+    gives: { 200: ['ETag', 'Retry-After'] },
     answers: { 200: 'State, counts and outcomes; kept for a day after the end' },
     problems: ['not-found'],
     async handle({ parameters: { termination = '' } }) {

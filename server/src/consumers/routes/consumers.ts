@@ -23,6 +23,15 @@ import {
   transitionOf,
   transitionTypes,
 } from './common.ts';
+import {
+  CHANGED_FIELDS,
+  CREATED_FIELDS,
+  consumerShape,
+  consumerUpdateShape,
+  listShape,
+  newConsumerShape,
+  reasonShape,
+} from './shapes.ts';
 
 const INPUT: InputOptions = { element: 'consumer' };
 
@@ -51,6 +60,8 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
     summary: 'List the consumers, in the order in which they were made; terminated ones are left out',
     query: listQuery,
     produces: PRODUCES,
+    output: listShape(consumerShape),
+    gives: { 200: ['Link-Template'] },
     answers: { 200: 'The consumers, a page at a time' },
     problems: ['bad-query'],
     async handle(request) {
@@ -68,8 +79,11 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
   const create: Operation = {
     summary: 'Create a consumer',
     accepts: acceptedTypes(INPUT),
+    input: newConsumerShape,
     headers: { Prefer: 'return=minimal: no content' },
     produces: PRODUCES,
+    output: consumerShape,
+    gives: CREATED_FIELDS,
     answers: { 201: 'Created; Location names it' },
     problems: ['bad-body', 'consumer-exists', 'external-key-taken', 'unsupported-media-type', 'invalid'],
     async handle(request) {
@@ -81,6 +95,8 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
   const read: Operation = {
     summary: 'A consumer with the links of what can be done with it now',
     produces: PRODUCES,
+    output: consumerShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The consumer, terminated or not' },
     problems: ['unknown-consumer'],
     async handle(request) {
@@ -91,8 +107,11 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
   const update: Operation = {
     summary: 'Change a consumer; what is left out stays as it is, and the state never changes',
     accepts: acceptedTypes(INPUT),
+    input: consumerUpdateShape,
     headers: CHANGE_HEADERS,
     produces: PRODUCES,
+    output: consumerShape,
+    gives: CHANGED_FIELDS,
     answers: { 200: 'The consumer as it is now', 204: 'The same without content' },
     problems: ['bad-body', 'unknown-consumer', 'external-key-taken', 'precondition-failed', 'invalid'],
     async handle(request) {
@@ -106,8 +125,11 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
   const terminate: Operation = {
     summary: 'Terminate a consumer, and its entitlements with it; nothing is deleted',
     accepts: transitionTypes(TERMINATION),
+    input: reasonShape,
     headers: TRANSITION_HEADERS,
     produces: PRODUCES,
+    output: consumerShape,
+    gives: CHANGED_FIELDS,
     answers: { 200: 'The consumer with its new links', 204: 'The same without content' },
     problems: ['bad-body', 'unknown-consumer', 'state-unchanged', 'precondition-failed', 'invalid'],
     async handle(request) {

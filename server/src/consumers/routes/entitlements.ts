@@ -23,6 +23,14 @@ import {
   transitionTypes,
 } from './common.ts';
 import { listOperation } from './listing.ts';
+import {
+  CHANGED_FIELDS,
+  CREATED_FIELDS,
+  entitlementShape,
+  entitlementUpdateShape,
+  newEntitlementShape,
+  reasonShape,
+} from './shapes.ts';
 
 const INPUT: InputOptions = { element: 'entitlement' };
 
@@ -49,8 +57,11 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
   const create: Operation = {
     summary: 'Entitle a consumer, named by id or URI, to a product',
     accepts: acceptedTypes(INPUT),
+    input: newEntitlementShape,
     headers: { Prefer: 'return=minimal: no content' },
     produces: PRODUCES,
+    output: entitlementShape,
+    gives: CREATED_FIELDS,
     answers: { 201: 'Created; Location names it' },
     problems: ['bad-body', 'already-entitled', 'unknown-consumer', 'unsupported-media-type', 'invalid'],
     async handle(request) {
@@ -78,6 +89,8 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
   const read: Operation = {
     summary: 'An entitlement with the links of what can be done with it now',
     produces: PRODUCES,
+    output: entitlementShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The entitlement, whatever its state' },
     problems: ['unknown-entitlement'],
     async handle(request) {
@@ -89,8 +102,11 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
   const update: Operation = {
     summary: 'Change quantity, start, end or the name of the product; what is left out stays as it is',
     accepts: acceptedTypes(INPUT),
+    input: entitlementUpdateShape,
     headers: CHANGE_HEADERS,
     produces: PRODUCES,
+    output: entitlementShape,
+    gives: CHANGED_FIELDS,
     answers: { 200: 'The entitlement as it is now', 204: 'The same without content' },
     problems: ['bad-body', 'unknown-entitlement', 'already-entitled', 'precondition-failed', 'invalid'],
     async handle(request) {
@@ -105,8 +121,11 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
   const terminate: Operation = {
     summary: 'Terminate an entitlement; it stays so when its consumer is reinstated',
     accepts: transitionTypes(TERMINATION),
+    input: reasonShape,
     headers: TRANSITION_HEADERS,
     produces: PRODUCES,
+    output: entitlementShape,
+    gives: CHANGED_FIELDS,
     answers: { 200: 'The entitlement with its new links', 204: 'The same without content' },
     problems: ['bad-body', 'unknown-entitlement', 'state-unchanged', 'precondition-failed', 'invalid'],
     async handle(request) {

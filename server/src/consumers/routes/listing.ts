@@ -11,6 +11,7 @@ import { ENTITLEMENT_STATES, type Key } from '../entitlement.ts';
 import { END, type EntitlementFilter, type EntitlementPage, keyOf, START } from '../usecases/listing.ts';
 import { entitlementList } from '../views/entitlements.ts';
 import { consumerOf, idOf, PRODUCES, reference } from './common.ts';
+import { entitlementShape, listShape } from './shapes.ts';
 
 const productKind: Kind<string> = {
   read: (text) => (text !== '' && text.length <= 1000 && !text.includes('\0') ? text : undefined),
@@ -41,6 +42,8 @@ export function listOperation(area: ConsumerArea, below: boolean): Operation {
       : 'List or look up entitlements; with a consumer, a product and status=active it tells whether they may use it',
     query: spec,
     produces: PRODUCES,
+    output: listShape(entitlementShape),
+    gives: { 200: ['Link-Template'] },
     answers: { 200: 'The entitlements, a page at a time; a page may be short and still have a next one' },
     problems: below ? ['bad-query', 'unknown-consumer'] : ['bad-query'],
     async handle(request) {

@@ -126,7 +126,9 @@ export function createConsumers(context: Context): Consumers {
         const state = stateOf(present);
         if (claimed.state !== undefined && claimed.state !== state) {
           const link = otherStateLink(present, addresses);
-          refuseOtherState(`is ${state}; an update never changes it: follow the ${link.rel} link`, [link]);
+          refuseOtherState(`is ${state}; a representation sent here never changes it: follow the ${link.rel} link`, [
+            link,
+          ]);
         }
         const changed = changedFields(present, changes);
         if (changed.length === 0) return { outcome: present, events: [] };

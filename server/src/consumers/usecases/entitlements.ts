@@ -224,7 +224,7 @@ function refuseClaims(
   if (claimed.state === undefined || mayClaim(claimed.state, state)) return;
   const link = stateLink(present, addresses);
   const how = link.rel === 'self' ? 'it follows from start and end' : `follow the ${link.rel} link`;
-  refuseOtherState(`is ${state}; an update never changes it: ${how}`, [link]);
+  refuseOtherState(`is ${state}; a representation sent here never changes it: ${how}`, [link]);
 
   function stateLink({ id, terminated, consumer }: Entitlement, to: Addresses): { rel: string; href: string } {
     if (consumer.terminated !== undefined) return { rel: 'reinstate', href: to.reinstateConsumer(consumer.id) };

@@ -52,7 +52,11 @@ export function consumerList(consumers: readonly Consumer[], links: readonly Lin
   return {
     name: 'consumers',
     fields: {},
-    links: [...links, { rel: 'terminate', href: paths.terminateConsumers.href({}), method: 'POST' }],
+    links: [
+      ...links,
+      { rel: 'terminate', href: paths.terminateConsumers.href({}), method: 'POST' },
+      { rel: 'events', href: paths.destination.topic.href({ name: 'consumer-events' }) },
+    ],
     items: consumers.map(consumerDocument),
     types: XML_FIRST,
   };
