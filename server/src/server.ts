@@ -82,6 +82,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     rememberIds: Math.ceil(options['remember-ids'] * 1000),
     others: {
       'drive transactions': manager.upkeep.drive,
+      'find lost transactions': manager.upkeep.findLost,
       'forget finished transactions': manager.upkeep.forget,
       'ask for outcomes elsewhere': async () => {
         await reservations.resolveInDoubt();
@@ -130,6 +131,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
+    manager.drain();
     await listening.close(DRAIN_MILLISECONDS);
     await duties.stop();
     await manager.stop();

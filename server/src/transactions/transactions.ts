@@ -101,9 +101,9 @@ export function createTransactions(options: TransactionOptions): Transactions {
   }
 
   /** Sees to it that someone drives it, and waits for its end. */
-  async function toTheEnd(id: number, wait: number): Promise<TransactionView> {
+  async function toTheEnd(id: number, wanted: 'committed' | 'rolled-back', wait: number): Promise<TransactionView> {
     void coordinator.drive(id);
-    await endWatch.ended(id, wait);
+    await endWatch.ended(id, wanted, wait);
     return get(id);
   }
 
@@ -149,7 +149,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         return true;
       });
       if (begun) store.announce({ changed: [id] });
-      return toTheEnd(id, wait);
+      return toTheEnd(id, 'committed', wait);
     },
     async rollBack(id, reason, wait) {
       await membership.ensureAlive();
@@ -159,7 +159,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         return done;
       });
       if (decided) store.announce({ changed: [id] });
-      return toTheEnd(id, wait);
+      return toTheEnd(id, 'rolled-back', wait);
     },
     async retryNow(id) {
       await locked(id, (tx) => makeDue(tx, id));
