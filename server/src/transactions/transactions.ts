@@ -17,7 +17,7 @@ import {
   markResolved,
   participantsOf,
 } from './queries/log.ts';
-import { MAX_PARTICIPANTS, type Participant, readTimeout, type Transaction } from './transaction.ts';
+import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
 import type { EndWatch } from './usecases/end-watch.ts';
 import type { Membership } from './usecases/membership.ts';
@@ -128,9 +128,6 @@ export function createTransactions(options: TransactionOptions): Transactions {
         checkOpen(transaction, store.now());
         const registered = [];
         for (const each of fresh) registered.push(await insertParticipant(tx, id, each));
-        if ((await countParticipants(tx, id)) > MAX_PARTICIPANTS) {
-          throw new Problem('conflict', `a transaction has at most ${MAX_PARTICIPANTS} participants`);
-        }
         return registered;
       });
     },

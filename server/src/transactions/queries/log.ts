@@ -1,8 +1,9 @@
 /** SQL of the coordinator's log: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
+import { Problem } from '../../problems.ts';
 import type { Tx } from '../../store/store.ts';
 import type { ParticipantState, TransactionState } from '../protocol.ts';
-import type { Participant, Resolution, Transaction } from '../transaction.ts';
+import { MAX_PARTICIPANTS, type Participant, type Resolution, type Transaction } from '../transaction.ts';
 
 const TRANSACTION = 'SELECT id, state, timeout, created, deadline, decided, finished, reason, owner, epoch FROM txn';
 
@@ -113,7 +114,7 @@ export async function countParticipants(tx: Tx, transaction: number): Promise<nu
   return row?.count ?? 0;
 }
 
-/** Gives the participant's id, and whether it is new: a URI is registered once. */
+/** Gives the participant's id, and whether it is new: a URI is registered once. Throws 409 when there are too many. */
 export async function insertParticipant(
   tx: Tx,
   transaction: number,
@@ -124,7 +125,10 @@ export async function insertParticipant(
      ON CONFLICT (txn, uri) DO NOTHING RETURNING id`,
     [transaction, id, uri, kind],
   );
-  if (row !== undefined) return { id: row.id, isNew: true };
+  if (row !== undefined) {
+    if ((await countParticipants(tx, transaction)) <= MAX_PARTICIPANTS) return { id: row.id, isNew: true };
+    throw new Problem('conflict', `a transaction has at most ${MAX_PARTICIPANTS} participants`);
+  }
   const known = await tx.get<{ id: number }>('SELECT id FROM participant WHERE txn = $1 AND uri = $2', [
     transaction,
     uri,
