@@ -13,14 +13,21 @@ import { lists } from './cases/lists.ts';
 import { messageContent } from './cases/message-content.ts';
 import { messageResource } from './cases/message-resource.ts';
 import { names } from './cases/names.ts';
+import { operator } from './cases/operator.ts';
+import { outcomes } from './cases/outcomes.ts';
 import { posting } from './cases/posting.ts';
 import { preferences } from './cases/preferences.ts';
 import { problems } from './cases/problems.ts';
 import { receiving } from './cases/receiving.ts';
+import { registering } from './cases/registering.ts';
 import { representations } from './cases/representations.ts';
+import { reservations } from './cases/reservations.ts';
 import { root } from './cases/root.ts';
 import { statuses } from './cases/statuses.ts';
 import { surroundings } from './cases/surroundings.ts';
+import { transactionalMessages } from './cases/transactional-messages.ts';
+import { transactions } from './cases/transactions.ts';
+import { travel } from './cases/travel.ts';
 import { waiting } from './cases/waiting.ts';
 import { xmlInput } from './cases/xml-input.ts';
 import type { World } from './world.ts';
@@ -52,4 +59,11 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'C1 to C7: consumers': consumers,
   'C2 to C6: entitlements': entitlements,
   'C8 and C9: terminating many, and events': consumerChanges,
+  'B: the travel scenario': travel,
+  'B1, B2, B4 and B9: transactions': transactions,
+  'B3: registering': registering,
+  'B4 to B6: outcomes': outcomes,
+  'B8: the operator': operator,
+  'B10 to B12: reservations': reservations,
+  'B13: messages in transactions': transactionalMessages,
 };

@@ -98,6 +98,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     others: {
       [TERMINATE]: createTerminator(consumers),
       'drive transactions': manager.upkeep.drive,
+      'find lost transactions': manager.upkeep.findLost,
       'forget finished transactions': manager.upkeep.forget,
       'ask for outcomes elsewhere': async () => {
         await reservations.resolveInDoubt();
@@ -173,6 +174,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
+    manager.drain();
     await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
     await duties.stop();
     await manager.stop();
