@@ -23,6 +23,12 @@ export const paths = {
   batchOnce: both('/batch-once'),
   createNextBatch: both('/batch-once/{token}'),
 
+  subscribers: both('/subscribers'),
+  subscriber: both('/subscribers/{subscriber}'),
+  enableSubscriber: both('/subscribers/{subscriber}/enable'),
+  disableSubscriber: both('/subscribers/{subscriber}/disable'),
+  trySubscriber: both('/subscribers/{subscriber}/try-now'),
+
   receiving: resource('/queues/{name}/receiving'),
   poller: resource('/queues/{name}/poller'),
   acknowledgement: resource('/queues/{name}/messages/{message-id}/acknowledgement/{token}'),

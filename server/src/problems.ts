@@ -27,6 +27,7 @@ export const problems = {
     'Create it with PUT, or by posting a message to it, and then try again.',
   ],
   'unknown-message': [404, 'There is no such message', 'It never existed here, or was forgotten long ago.'],
+  'unknown-subscriber': [404, 'There is no such subscriber', 'It never existed here, or was removed.'],
   'unknown-consumer': [404, 'There is no such consumer', 'It never existed here. Records are never deleted.'],
   'unknown-entitlement': [404, 'There is no such entitlement', 'It never existed here. Records are never deleted.'],
   'method-not-allowed': [405, 'The method is not allowed here', 'The Allow field lists the methods of this resource.'],
@@ -43,6 +44,11 @@ export const problems = {
     'Receive or purge them first, or repeat the DELETE with ?force=true to drop them.',
   ],
   'destination-full': [409, 'The destination is full', 'It has reached its max-length or max-bytes. Receive first.'],
+  'too-many-subscribers': [
+    409,
+    'The destination has too many subscribers',
+    'Remove some, or raise the limit, which is a setting of the service.',
+  ],
   'message-id-taken': [
     409,
     'The message id was used for another message',
