@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Options } from './config.ts';
+import { createConsumerArea } from './consumers/consumers.ts';
+import { consumerRoutes } from './consumers/routes.ts';
+import { addresses as consumerAddresses } from './consumers/views/consumers.ts';
 import { createDuties } from './duties/duties.ts';
+import { createTerminator } from './duties/terminate.ts';
 import { createForwarding } from './forwarding/forwarding.ts';
 import { forwardingRoutes } from './forwarding/routes.ts';
 import { createNotices } from './forwarding/views/notices.ts';
@@ -45,6 +49,7 @@ export const VERSION: string = (
 
 /** What is still in flight after this long is cut off; the program has ended within ten seconds. */
 const DRAIN_MILLISECONDS = 8000;
+const TERMINATE = 'terminate in bulk';
 
 export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
   const startedAt = performance.now();
@@ -87,10 +92,13 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     keptMilliseconds: options['keep-transactions'] * 1000,
     onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
   });
+  const consumers = createConsumerArea(store, messaging.events, sealer, consumerAddresses);
   const duties = createDuties(store, messaging, {
     rememberIds: Math.ceil(options['remember-ids'] * 1000),
     others: {
+      [TERMINATE]: createTerminator(consumers),
       'drive transactions': manager.upkeep.drive,
+      'find lost transactions': manager.upkeep.findLost,
       'forget finished transactions': manager.upkeep.forget,
       'ask for outcomes elsewhere': async () => {
         await reservations.resolveInDoubt();
@@ -120,6 +128,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
       isLocalParticipant: (path) => locals.some((local) => local.matches(path)),
     }),
     ...reservationRoutes(reservations),
+    ...consumerRoutes(consumers, { maxBatch: options['max-batch'] }),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
@@ -144,6 +153,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   duties.start();
   await forwarding.start();
   await subscribeOperator();
+  consumers.bulk.onStarted(() => duties.wake(TERMINATE));
   const { host } = options;
   if (!isLoopback(host)) {
     log.warn({ host }, 'listening beyond this machine without authentication: anyone who reaches the port may use it');
@@ -164,6 +174,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
+    manager.drain();
     await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
     await duties.stop();
     await manager.stop();
