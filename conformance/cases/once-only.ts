@@ -229,6 +229,15 @@ export function onceOnly(world: World): void {
     assert.deepEqual(await world.drain(queue), []);
   });
 
+  it('A12 used is 405 also when the queue is full by now', async () => {
+    const queue = await world.queue({ 'max-length': 1 });
+    const link = await freshLink(world, queue);
+    (await sendText(client, link, 'fills it')).expect(200);
+    expectProblem(await sendText(client, link, 'fills it'), 405);
+    (await sendText(client, link, 'larger than what filled it')).expect(405);
+    assert.deepEqual(await world.drain(queue), ['fills it']);
+  });
+
   it('A12 a problem in XML has the create-next link, too', async () => {
     const queue = await world.queue();
     const link = await freshLink(world, queue);

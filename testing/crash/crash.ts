@@ -1,7 +1,7 @@
 /** The crash test: load on one or more nodes, kills at random moments, then the reckoning. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAftermath } from './aftermath.ts';
-import { createLedger, type Summary } from './ledger.ts';
+import { createLedger, DEAD, type Summary } from './ledger.ts';
 import { startLoad } from './load.ts';
 import type { CrashNode } from './node.ts';
 import { seededRandom } from './random.ts';
@@ -42,19 +42,22 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
   }
   await load.stop();
 
-  const queues = load.queues.all().map((name) => `/queues/${name}`);
-  const topics = load.topics.all().map((name) => `/topics/${name}`);
+  const leased = load.leased.all();
+  const queues = [...load.queues.all(), ...leased.map((queue) => queue + DEAD)];
   const aftermath = createAftermath(nodes, random, ledger);
-  await aftermath.drain(queues);
-  // What was received stays received.
+  const takeAll = async (): Promise<number> => (await aftermath.finish(leased)) + (await aftermath.drain(queues));
+  await takeAll();
+  // What was received stays received, and what was acknowledged stays acknowledged.
   for (const node of nodes) {
     await node.kill();
     await node.start();
   }
-  const again = await aftermath.drain(queues);
+  const again = await takeAll();
   if (again > 0) ledger.wrong(`${again} messages were there again after a restart of the emptied queues`);
+  await aftermath.readOn(load.readers, load.topics.all());
+  load.close();
   await aftermath.look();
-  await aftermath.countTopics(topics);
+  await aftermath.countTopics(load.topics.all());
   aftermath.close();
 
   const starts = nodes.flatMap((node) => node.starts).sort((a, b) => a - b);
