@@ -42,9 +42,11 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
   async function fill(engine: Engine): Promise<WaypostOptions> {
     const place =
       engine === 'sqlite' ? { data: temporaryFolder() } : { database: await (await getCluster()).createDatabase() };
+    // The memory is measured on SQLite alone. To PostgreSQL a short body is as good, and filled in half the time.
+    const bodyBytes = engine === 'sqlite' ? BODY_BYTES : 100;
     const queues = [
-      { queue: 'million', messages: million, bodyBytes: BODY_BYTES },
-      { queue: 'thousand', messages: 1000, bodyBytes: BODY_BYTES },
+      { queue: 'million', messages: million, bodyBytes },
+      { queue: 'thousand', messages: 1000, bodyBytes },
     ];
     await fillStore(place, queues, note);
     return place;

@@ -1,4 +1,5 @@
 import type { Answer } from './client.ts';
+import { consumerWorld } from './consumer-world.ts';
 import { allowed, mediaType } from './expect.ts';
 import type { Link } from './links.ts';
 import { contentOfJson } from './twins.ts';
@@ -54,13 +55,18 @@ async function startingPoints(world: World): Promise<string[]> {
   const [message] = await world.post(queue, ['one', 'two', 'three']);
   const [news] = await world.post(topic, ['news']);
   (await client.post(queue.receiving)).expect(200);
-  const own = [queue.address, topic.address, message, news].filter((each) => each !== undefined);
+  const { consumer, grant } = consumerWorld(world);
+  const owner = await consumer();
+  const granted = await grant(owner);
+  const registered = [owner, granted].map((each) => client.store(each.link('self')));
+  const own = [queue.address, topic.address, message, news, ...registered].filter((each) => each !== undefined);
   return [...client.bases.map((base) => `${base}/`), ...own.map((each) => `${client.bases[0]}${each}`)];
 }
 
 /** Of the items of a list only our own: others may be gone before we look at them. */
 function linksOf(answer: Answer, isOwn: (name: string) => boolean): Link[] {
-  if (mediaType(answer) !== 'application/json') return answer.links;
+  // A message may be JSON, but is no document of the service.
+  if (mediaType(answer) !== 'application/json' || answer.headers['message-id'] !== undefined) return answer.links;
   const { links, items } = contentOfJson(answer.json());
   const ours = items.filter(({ fields }) => typeof fields.name !== 'string' || isOwn(fields.name));
   return [...links, ...answer.links, ...ours.flatMap((item) => item.links)];

@@ -55,7 +55,8 @@ function bodyOf({ body }: Message): string | Buffer {
 /** Reads an answer with the package, as a receiver would. Bytes stay bytes, all else is text to it. */
 function parse({ headers, body }: Answer): CloudEvent<unknown> {
   const isBinary = headers['content-type'] === 'application/octet-stream';
-  const event = HTTP.toEvent({ headers, body: isBinary ? body : body.toString() });
+  const content = isBinary ? body : body.toString();
+  const event = HTTP.toEvent({ headers, body: body.length === 0 ? undefined : content });
   assert.ok(event instanceof CloudEvent, 'one event');
   return event;
 }

@@ -28,7 +28,8 @@ export function problemAnswer(
     ...members,
     ...(links.length === 0 ? {} : { links: absoluteLinks }),
   };
-  const type = chooseMediaType(accept, OFFERS) ?? OFFERS[0];
+  // Who takes nothing but some XML of ours has asked for XML.
+  const type = chooseMediaType(accept, OFFERS) ?? (accept?.includes('+xml') ? OFFERS[1] : OFFERS[0]);
   const body =
     type === OFFERS[1] ? `${renderXml(toXml('problem', document))}\n` : `${JSON.stringify(document, null, 2)}\n`;
   const headers = ['Content-Type', type as string, 'Vary', 'Accept', 'Cache-Control', 'no-store'];

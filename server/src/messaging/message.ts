@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { QueryValues } from '../http/parameters.ts';
 import { boolean, integer, secondsUpTo } from '../kinds.ts';
-import { DEAD, DELAYED, EXPIRED, LEASED, READY } from '../store/store.ts';
+import { DEAD, DELAYED, EXPIRED, HELD, LEASED, READY } from '../store/store.ts';
 import type { EffectiveSettings } from './settings.ts';
 
 export type MessageState = 'available' | 'delayed' | 'leased' | 'acknowledged' | 'dead' | 'expired';
@@ -10,6 +10,7 @@ export type MessageState = 'available' | 'delayed' | 'leased' | 'acknowledged' |
 const stateNames: Readonly<Record<number, MessageState>> = {
   [READY]: 'available',
   [LEASED]: 'leased',
+  [HELD]: 'leased',
   [DELAYED]: 'delayed',
   [DEAD]: 'dead',
   [EXPIRED]: 'expired',

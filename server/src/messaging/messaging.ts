@@ -1,7 +1,7 @@
 /** The messaging area: its use cases over one store. */
 import type { Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
-import { HELD, type News, type Store, type StoredMessage } from '../store/store.ts';
+import type { News, Store, StoredMessage } from '../store/store.ts';
 import type { Destination } from './destination.ts';
 import { hashOfId } from './message.ts';
 import { createOnceTokens } from './once-token.ts';
@@ -100,7 +100,7 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
   async function read(destination: Destination, publicId: string): Promise<FoundMessage> {
     const { id, known } = await resolve(destination, publicId);
     const found = await store.read((tx) => findMessage(tx, destination.id, id));
-    if (found !== undefined && found.delivery?.state !== HELD) return found;
+    if (found !== undefined && !found.delivery?.isUnborn) return found;
     if (known && found === undefined) throw new Problem('message-gone', 'the message was here and is gone');
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }

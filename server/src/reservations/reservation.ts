@@ -89,11 +89,15 @@ export function fieldsOf(elements: readonly XmlNode[]): Record<string, Field> {
 }
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
-const MAX_NIGHTS = 366;
+/** Each night is locked by a row of its own. */
+export const MAX_NIGHTS = 366;
 const DAY = 86_400_000;
 
-/** The places that prepare locks (B11): a seat, or a room for each night. None when what names them is left out. */
-export function placesOf(kind: ReservationKind, elements: readonly XmlNode[]): string[] {
+/**
+ * The places that prepare locks (B11): a seat, or a room for each night. None when what names them is left out; undefined
+ * when they are too many.
+ */
+export function placesOf(kind: ReservationKind, elements: readonly XmlNode[]): string[] | undefined {
   const value = (name: string): string | undefined => {
     const node = elements.find((element) => element.name === name);
     return node === undefined ? undefined : textOf(node).trim();
@@ -103,8 +107,8 @@ export function placesOf(kind: ReservationKind, elements: readonly XmlNode[]): s
   const nights = Number(value('nights') ?? 1);
   const [hotel, room] = [value('hotel'), value('room')];
   const first = date !== undefined && ISO_DATE.test(date) ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(first) || !Number.isInteger(nights) || nights < 1 || nights > MAX_NIGHTS)
-    return placeOf(hotel, date, room);
+  if (Number.isNaN(first) || !Number.isInteger(nights) || nights < 1) return placeOf(hotel, date, room);
+  if (nights > MAX_NIGHTS) return undefined;
   return Array.from({ length: nights }, (_, night) => new Date(first + night * DAY).toISOString().slice(0, 10)).flatMap(
     (each) => placeOf(hotel, each, room),
   );

@@ -18,7 +18,7 @@ import {
   lockReservation,
   setState,
 } from './queries.ts';
-import { mayChange, placesOf, type Reservation, type ReservationKind } from './reservation.ts';
+import { MAX_NIGHTS, mayChange, placesOf, type Reservation, type ReservationKind } from './reservation.ts';
 
 export interface Reservations {
   /** `transactionUri` is a path of this service or a URI of another. */
@@ -75,13 +75,17 @@ export function createReservations(options: ReservationOptions): Reservations {
     await insertParticipant(tx, transaction, participant);
   }
 
-  async function change(kind: ReservationKind, word: string, to: Order): Promise<Reservation> {
+  /** `by` is the transaction of this service that orders it; undefined for whoever comes over HTTP. */
+  async function change(kind: ReservationKind, word: string, to: Order, by?: number): Promise<Reservation> {
     const id = sealer.open(word);
     if (id === undefined) throw missing();
     return store.transaction(async (tx) => {
       // The transaction first, then the reservation: everyone locks in this order.
       const seen = await findReservation(tx, kind, id);
       if (seen === undefined) throw missing();
+      if (by !== undefined && seen.transaction !== null && seen.transaction !== by) {
+        throw new Problem('out-of-turn', 'the reservation belongs to another transaction');
+      }
       const transaction = seen.transaction === null ? undefined : await shareTransaction(tx, seen.transaction);
       const reservation = await lockReservation(tx, kind, id);
       if (reservation === undefined) throw missing();
@@ -100,7 +104,9 @@ export function createReservations(options: ReservationOptions): Reservations {
   }
 
   async function lockPlaces(tx: Tx, { id, kind, elements }: Reservation): Promise<void> {
-    for (const place of placesOf(kind, elements)) {
+    const places = placesOf(kind, elements);
+    if (places === undefined) throw new Problem('conflict', `no room is given for more than ${MAX_NIGHTS} nights`);
+    for (const place of places) {
       if (await lockPlace(tx, kind, place, id)) continue;
       throw new Problem('conflict', `another reservation has it: ${(JSON.parse(place) as string[]).join(', ')}`);
     }
@@ -119,9 +125,11 @@ export function createReservations(options: ReservationOptions): Reservations {
 
   const participant: LocalParticipant = {
     matches: (path) => ofStatePath(path) !== undefined,
-    order(path, _, order) {
+    order(path, by, order) {
       const found = ofStatePath(path);
-      return asReply(() => (found === undefined ? Promise.reject(missing()) : change(found.kind, found.word, order)));
+      return asReply(() =>
+        found === undefined ? Promise.reject(missing()) : change(found.kind, found.word, order, by),
+      );
     },
     look(path) {
       const found = ofStatePath(path);
@@ -144,7 +152,7 @@ export function createReservations(options: ReservationOptions): Reservations {
   let after = 0;
   return {
     get,
-    change,
+    change: (kind, word, to) => change(kind, word, to),
     wordOf,
     participant,
     async create(kind, transactionUri, elements) {

@@ -87,11 +87,12 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
   let length = posting.messages.length;
   let bytes = posting.messages.reduce((sum, message) => sum + message.body.length, 0);
   for (const place of tx.dialect.places) {
-    const counted =
+    // What will appear later counts as well: it was promised its room.
+    const inPlace =
       posting.kind === 'queue'
-        ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0
-           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`
+        ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0`
         : `SELECT length(body) AS size FROM ${place.message} WHERE dest = $1 AND pos IS NOT NULL`;
+    const counted = `${inPlace} UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`;
     const row = await tx.get<{ length: number; bytes: number | null }>(
       `SELECT count(*) AS length, CAST(sum(size) AS BIGINT) AS bytes FROM (${counted} LIMIT $2) AS waiting`,
       [posting.destination, (limits.length ?? Number.MAX_SAFE_INTEGER - 1) + 1],

@@ -23,8 +23,12 @@ export function toRegistration(
 ): Registration {
   const path = localPath(uri);
   if (path !== undefined) return { uri: path, kind };
-  const scheme = URL.canParse(uri) ? new URL(uri).protocol : undefined;
-  if (scheme === 'http:' || scheme === 'https:') return { uri, kind };
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') {
+    // In its normal form, so that a participant is not asked twice for being spelt in two ways.
+    url.hash = '';
+    return { uri: url.href, kind };
+  }
   throw new Problem('invalid', `${uri.slice(0, 200)} is not an http or https URI`, {
     errors: [{ pointer: '/', detail: 'must be http or https URIs' }],
   });

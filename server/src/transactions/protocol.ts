@@ -16,6 +16,10 @@
  * conditional write of the state) before the first commit; each vote and confirmation before the next step that rests on
  * it. Without a decision on disk the answer is rollback (presumed abort). Orders of phase two are a function of the
  * transaction's row, so it does not matter who sends them or how often.
+ *
+ * The one order that may follow its opposite is a late prepare. It leaves only while its sender's reading of the log is
+ * fresh, and no request lasts longer than `PATIENCE`; so all prepares have arrived some time after the decision, and a
+ * participant that may have met one so late is told once more to roll back, then.
  */
 
 export type TransactionState =
@@ -78,10 +82,19 @@ export interface TransactionLog {
   readonly state: TransactionState;
   /** Before the decision: until when. */
   readonly deadline: number;
+  readonly decided: number | null;
 }
 
-/** A prepare that is under way when a rollback is decided may arrive this much after the deadline. */
+/** Milliseconds a participant may take to answer one request. */
+export const PATIENCE = 15_000;
+/** A prepare leaves no later than this after the log that calls for it was read. */
+export const FRESHNESS = 5000;
+/** What has left may arrive this much later. */
 export const STRAGGLER_MARGIN = 15_000;
+
+/** From then on no prepare can arrive any more. None leaves after the deadline, nor long after the decision. */
+const quietFrom = ({ deadline, decided }: TransactionLog): number =>
+  Math.min(deadline, (decided ?? Number.POSITIVE_INFINITY) + FRESHNESS + PATIENCE) + STRAGGLER_MARGIN;
 
 export const isRunning = (state: TransactionState): boolean =>
   state === 'preparing' || state === 'committing' || state === 'rolling-back';
@@ -102,9 +115,9 @@ export function nextStep(transaction: TransactionLog, participants: readonly Par
     case 'preparing':
       return stepInPhaseOne(transaction, participants, now);
     case 'committing':
-      return stepInPhaseTwo('committed', transaction, participants, now);
+      return stepInPhaseTwo('committed', participants, now);
     case 'rolling-back':
-      return stepInPhaseTwo('rolled-back', transaction, participants, now);
+      return stepInPhaseTwo('rolled-back', participants, now);
     default:
       return { do: 'wait', until: Number.POSITIVE_INFINITY };
   }
@@ -116,21 +129,22 @@ function stepInPhaseOne({ deadline }: TransactionLog, participants: readonly Par
     return { do: 'decide', decision: 'rolling-back', reason: `${refusing.uri} refused to prepare` };
   }
   const open = participants.filter(({ state }) => state === 'registered' || state === 'asked');
-  if (open.length === 0) return { do: 'decide', decision: 'committing' };
   if (now >= deadline) {
-    return { do: 'decide', decision: 'rolling-back', reason: `no vote of ${open[0]?.uri} before the timeout` };
+    const reason = open[0] === undefined ? 'the timeout was over' : `no vote of ${open[0].uri} before the timeout`;
+    return { do: 'decide', decision: 'rolling-back', reason };
   }
-  return dueOf('prepared', open, now, deadline);
+  if (open.length === 0) return { do: 'decide', decision: 'committing' };
+  const step = dueOf('prepared', open, now);
+  return step.do === 'wait' ? { do: 'wait', until: Math.min(step.until, deadline) } : step;
 }
 
 function stepInPhaseTwo(
   order: 'committed' | 'rolled-back',
-  { deadline }: TransactionLog,
   participants: readonly ParticipantLog[],
   now: number,
 ): Step {
   const open = participants.filter((participant) => isOutstanding(participant, order));
-  if (open.length > 0) return dueOf(order, open, now, deadline + STRAGGLER_MARGIN);
+  if (open.length > 0) return dueOf(order, open, now);
   return { do: 'finish', outcome: outcomeOf(order, participants) };
 }
 
@@ -144,11 +158,10 @@ function isOutstanding({ state, mayStray, isLocal }: ParticipantLog, order: 'com
   return state === 'registered' || state === 'asked' || (state === 'refused' && mayStray && !isLocal);
 }
 
-function dueOf(order: Order, open: readonly ParticipantLog[], now: number, latest: number): Step {
+function dueOf(order: Order, open: readonly ParticipantLog[], now: number): Extract<Step, { do: 'order' | 'wait' }> {
   const to = open.filter(({ nextTry }) => nextTry === null || nextTry <= now);
   if (to.length > 0) return { do: 'order', order, to };
-  const next = Math.min(...open.map(({ nextTry }) => nextTry ?? now));
-  return { do: 'wait', until: order === 'prepared' ? Math.min(next, latest) : next };
+  return { do: 'wait', until: Math.min(...open.map(({ nextTry }) => nextTry ?? now)) };
 }
 
 /** How it ended, when nobody is outstanding. */
@@ -224,7 +237,7 @@ export function meaningOfLook(order: 'committed' | 'rolled-back', reply: Reply):
  */
 export function noteAfter(
   participant: ParticipantLog,
-  { deadline }: TransactionLog,
+  transaction: TransactionLog,
   order: Order,
   meaning: Exclude<Meaning, 'look'>,
   wasAnswered: boolean,
@@ -234,7 +247,7 @@ export function noteAfter(
   const tries = participant.tries + 1;
   const mayStray = participant.mayStray || (order === 'prepared' && !wasAnswered);
   if (meaning === 'again') return { state, tries, nextTry: now + pauseAfter(order, tries), mayStray };
-  const quiet = deadline + STRAGGLER_MARGIN;
+  const quiet = quietFrom(transaction);
   // `asked` after a crash: nobody knows whether the prepare went out.
   if (meaning === 'rolled-back' && (mayStray || state === 'asked') && !isLocal && now < quiet) {
     return { state, tries: 0, nextTry: quiet, mayStray };

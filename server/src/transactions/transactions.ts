@@ -17,7 +17,7 @@ import {
   markResolved,
   participantsOf,
 } from './queries/log.ts';
-import { MAX_PARTICIPANTS, type Participant, readTimeout, type Transaction } from './transaction.ts';
+import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
 import type { EndWatch } from './usecases/end-watch.ts';
 import type { Membership } from './usecases/membership.ts';
@@ -101,9 +101,9 @@ export function createTransactions(options: TransactionOptions): Transactions {
   }
 
   /** Sees to it that someone drives it, and waits for its end. */
-  async function toTheEnd(id: number, wait: number): Promise<TransactionView> {
+  async function toTheEnd(id: number, wanted: 'committed' | 'rolled-back', wait: number): Promise<TransactionView> {
     void coordinator.drive(id);
-    await endWatch.ended(id, wait);
+    await endWatch.ended(id, wanted, wait);
     return get(id);
   }
 
@@ -128,9 +128,6 @@ export function createTransactions(options: TransactionOptions): Transactions {
         checkOpen(transaction, store.now());
         const registered = [];
         for (const each of fresh) registered.push(await insertParticipant(tx, id, each));
-        if ((await countParticipants(tx, id)) > MAX_PARTICIPANTS) {
-          throw new Problem('conflict', `a transaction has at most ${MAX_PARTICIPANTS} participants`);
-        }
         return registered;
       });
     },
@@ -149,7 +146,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         return true;
       });
       if (begun) store.announce({ changed: [id] });
-      return toTheEnd(id, wait);
+      return toTheEnd(id, 'committed', wait);
     },
     async rollBack(id, reason, wait) {
       await membership.ensureAlive();
@@ -159,7 +156,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         return done;
       });
       if (decided) store.announce({ changed: [id] });
-      return toTheEnd(id, wait);
+      return toTheEnd(id, 'rolled-back', wait);
     },
     async retryNow(id) {
       await locked(id, (tx) => makeDue(tx, id));

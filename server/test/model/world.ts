@@ -74,8 +74,8 @@ export async function createWorld(service: Service, prefix: string): Promise<Wor
       return { body, contentType, priority, delay, ttl, volatile: persistent === false };
     },
   };
-  // Messages die young at first, so that many histories come to dead letters.
-  await setQueue(world, 'orders', { lease: 10, 'max-deliveries': 2 });
+  // At first messages die young and are soon forgotten, so that many histories come to that.
+  await setQueue(world, 'orders', { lease: 10, 'max-deliveries': 2, retention: 20 });
   await setQueue(world, 'parcels', { lease: 1, 'max-deliveries': 1 });
   await setQueue(world, DEAD_LETTERS, {});
   await service.messaging.destinations.ensure('topic', nameOf(TOPIC));

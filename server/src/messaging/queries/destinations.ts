@@ -28,6 +28,11 @@ export async function findDestination(tx: Tx, kind: DestinationKind, name: strin
   return row && toDestination(row);
 }
 
+export async function findDestinationById(tx: Tx, id: number): Promise<Destination | undefined> {
+  const row = await tx.get<DestinationRow>(`${DESTINATION} WHERE id = $1`, [id]);
+  return row && toDestination(row);
+}
+
 /** Finds it and keeps others from changing or deleting it until the transaction ends. */
 export async function lockDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
   const text = `${DESTINATION} WHERE kind = $1 AND name = $2 ${tx.dialect.forUpdate}`;

@@ -1,5 +1,5 @@
 /** SQL of messages and deliveries outside the hot paths: one function per statement, the same text on both engines. */
-import { IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
+import { HELD, IS_ASIDE, type StoredMessage, type Tx } from '../../store/store.ts';
 
 export interface MessageRow {
   readonly id: number;
@@ -22,6 +22,8 @@ export interface Delivery {
   readonly expires: number | null;
   readonly tries: number;
   readonly token: number;
+  /** Posted in a transaction that has not ended: not to be seen. One that was taken in a transaction is. */
+  readonly isUnborn: boolean;
 }
 
 /** A message with its delivery; topic messages have none. */
@@ -39,17 +41,19 @@ interface FoundRow extends MessageRow {
   readonly expires: number | null;
   readonly tries: number | null;
   readonly token: number | null;
+  readonly ord: number | null;
 }
 
 const FOUND = `m.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name, m.body, m.expires AS life,
-  d.state, d.due, d.expires, d.tries, d.token`;
+  d.state, d.due, d.expires, d.tries, d.token, d.ord`;
 
 function toFound(row: FoundRow): FoundMessage {
-  const { state, due, expires, tries, token } = row;
+  const { state, due, expires, tries, token, ord } = row;
+  const isUnborn = state === HELD && ord === 0;
   return {
     message: toMessage(row),
     expires: row.life,
-    delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0 },
+    delivery: state === null ? undefined : { state, due, expires, tries: tries ?? 0, token: token ?? 0, isUnborn },
   };
 }
 
@@ -159,10 +163,11 @@ export async function expireName(tx: Tx, destination: number, hash: Buffer, forg
 }
 
 /** Undoes a receive whose client was found gone before the answer could be written. */
-export async function putBack(tx: Tx, id: number, token: number): Promise<boolean> {
+export async function putBack(tx: Tx, id: number, token: number, isHeld: boolean): Promise<boolean> {
   const { delivery } = tx.dialect.placeOf(id);
   const changed = await tx.run(
-    `UPDATE ${delivery} SET state = 0, due = NULL, tries = tries - 1 WHERE id = $1 AND token = $2 AND state IN (1, 5)`,
+    `UPDATE ${delivery} SET state = 0, due = NULL, tx = NULL, tries = tries - 1
+     WHERE id = $1 AND token = $2 AND state ${isHeld ? '= 4' : 'IN (1, 5)'}`,
     [id, token],
   );
   return changed > 0;

@@ -50,8 +50,9 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       async handle(request) {
         const { queue, wanted, several, links } = await wantedOf(request);
         const taken = await receiving.receive(queue, wanted, request);
+        const state = wanted.transaction === undefined ? 'acknowledged' : 'leased';
         const views = taken.map((message) =>
-          viewOf(messaging, queue, message, { state: 'acknowledged', deliveries: message.deliveries }),
+          viewOf(messaging, queue, message, { state, deliveries: message.deliveries }),
         );
         return answerWith(request, views, { several, links });
       },
@@ -76,8 +77,13 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     async handle(request) {
       const { queue, wanted, several, links } = await wantedOf(request);
       const taken = await receiving.poll(queue, wanted, request);
-      const views = taken.map((message) =>
-        viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token: message.token }),
+      // What a transaction holds is acknowledged by its commit, and by nothing else.
+      const views = taken.map(({ token, ...message }) =>
+        viewOf(messaging, queue, message, {
+          state: 'leased',
+          deliveries: message.deliveries,
+          ...(wanted.transaction === undefined ? { token } : {}),
+        }),
       );
       return answerWith(request, views, { several, links });
     },

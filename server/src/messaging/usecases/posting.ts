@@ -14,6 +14,7 @@ import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { hashOfContent, hashOfId, type PostingWishes, placement } from '../message.ts';
 import { checkName } from '../names.ts';
+import { holderOf } from '../queries/holders.ts';
 import { findMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
@@ -95,6 +96,7 @@ export function createPosting(
     const { kind, name, messageName, once, transaction } = parcel;
     refuseClients(kind, name);
     const ids = newIds(parcel);
+    let own: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       const now = store.now();
@@ -112,11 +114,34 @@ export function createPosting(
       const outcome =
         transaction === undefined
           ? await store.messages.post(posting)
-          : await options.enlister.inTransaction(transaction, (tx, held) => postHeld(tx, { ...posting, held }, parcel));
+          : await options.enlister.inTransaction(transaction, (tx, held) => {
+              own = held;
+              return postHeld(tx, { ...posting, held }, parcel);
+            });
       if (outcome === 'stored' && transaction === undefined) announce(destination, messages);
-      if (outcome !== 'no-destination' || attempt === ATTEMPTS) return { outcome, ids };
-      destinations.forget(kind, name);
+      if (outcome === 'no-destination' && attempt < ATTEMPTS) destinations.forget(kind, name);
+      else if (attempt > 1 || !(await isFreeAgain(outcome, parcel, destination, own))) return { outcome, ids };
     }
+  }
+
+  /**
+   * A repeat may be of a message that an open transaction holds. Nobody can be told that it was posted: a rollback would
+   * make that a lie. True when such a transaction has been rolled back meanwhile, and the id or the link may be free.
+   */
+  async function isFreeAgain(
+    outcome: PostOutcome,
+    { messageName, once }: Parcel,
+    destination: Destination,
+    own: number | undefined,
+  ): Promise<boolean> {
+    if (outcome !== 'name-known' && outcome !== 'name-taken' && outcome !== 'once-used') return false;
+    const known = { name: messageName, messageId: once?.messageId };
+    const holder = await store.read((tx) => holderOf(tx, destination.id, known));
+    if (holder === 'nobody') return true;
+    if (holder === 'visible' || holder.transaction === own) return false;
+    throw new Problem('conflict', 'a transaction that has not ended holds this id or link; try again when it has', {
+      headers: { 'Retry-After': '1' },
+    });
   }
 
   /** A refusal must also undo what the transaction has done so far, the registration for example. */

@@ -28,18 +28,26 @@ export interface Reading {
 export function createReading(store: Store, waiting: Waiting, sealer: Sealer): Reading {
   const joinable = new Map<string, Promise<readonly StoredMessage[]>>();
 
+  // Whoever comes after the news of a message must not join a look that began before: the news does not come again.
+  store.listen(({ arrived, everything }) => {
+    if (everything || (arrived?.size ?? 0) > 0) joinable.clear();
+  });
+
   /**
    * Joins a look at the same place that was asked for in this turn of the event loop. Not an older one that is still
-   * under way: it may not have seen what this reader has been told of since, or woken for.
+   * under way: it may not have seen what this reader has been told of since, on this node or another.
    */
   function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
     const key = `${topic.id} ${position} ${max}`;
     const present = joinable.get(key);
     if (present !== undefined) return present;
     const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
-    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits));
+    const close = (): void => {
+      if (joinable.get(key) === fresh) joinable.delete(key);
+    };
+    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(close);
     joinable.set(key, fresh);
-    setImmediate(() => joinable.delete(key));
+    setImmediate(close);
     return fresh;
   }
 

@@ -38,10 +38,10 @@ export function createReceiving(
   enlister: Enlister,
 ): Receiving {
   /** The client was found gone after its messages were taken: they go back to their place. */
-  async function giveBack(queue: Destination, taken: readonly ClaimedMessage[]): Promise<void> {
+  async function giveBack(queue: Destination, taken: readonly ClaimedMessage[], isHeld: boolean): Promise<void> {
     const returned = await store.transaction(async (tx) => {
       let count = 0;
-      for (const { id, token } of taken) if (await putBack(tx, id, token)) count++;
+      for (const { id, token } of taken) if (await putBack(tx, id, token, isHeld)) count++;
       return count;
     });
     if (returned > 0) store.announce({ arrived: new Map([[queue.id, returned]]) });
@@ -73,7 +73,7 @@ export function createReceiving(
     });
     if (taken.length > 0 && mode === 'lease' && transaction === undefined) schedule(timeAfter(store.now(), seconds));
     if (taken.length === 0 || !client.gone) return taken;
-    await giveBack(queue, taken);
+    await giveBack(queue, taken, transaction !== undefined);
     return [];
   }
 

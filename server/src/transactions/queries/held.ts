@@ -1,4 +1,6 @@
 /** SQL of messages that a transaction holds: posted but not visible, or taken but not acknowledged. */
+import { timeAfter } from '../../messaging/message.ts';
+import { findDestinationById } from '../../messaging/queries/destinations.ts';
 import { giveTopicPosition } from '../../messaging/queries/redelivery.ts';
 import type { Tx } from '../../store/store.ts';
 
@@ -12,9 +14,15 @@ interface HeldPost {
   readonly delayed: number | null;
 }
 
+/**
+ * By destination, in the order in which all transactions lock topics, and then as they were posted. What is held is
+ * always durable, so it lies in one place.
+ */
 const postsOf = (tx: Tx, transaction: number): Promise<HeldPost[]> =>
   tx.all<HeldPost>(
-    `SELECT message, dest, topic, name_hash, chain, link, delayed FROM txn_message WHERE txn = $1 ORDER BY message`,
+    `SELECT h.message, h.dest, h.topic, h.name_hash, h.chain, h.link, h.delayed
+     FROM txn_message h LEFT JOIN ${tx.dialect.placeOf(0).message} m ON m.id = h.message
+     WHERE h.txn = $1 ORDER BY h.dest, m.posted, h.message`,
     [transaction],
   );
 
@@ -38,18 +46,27 @@ export async function holdsAnything(tx: Tx, transaction: number): Promise<boolea
   return false;
 }
 
-/** What was posted becomes visible, in the order it was posted; what was taken is acknowledged. Gives what arrived where. */
-export async function releaseAll(
-  tx: Tx,
-  transaction: number,
-  now: number,
-  retainUntil: number,
-): Promise<Map<number, number>> {
-  const arrived = new Map<number, number>();
+/** What was taken is acknowledged, and kept as long as its queue keeps what was consumed. */
+async function acknowledgeTaken(tx: Tx, transaction: number, now: number): Promise<void> {
   for (const { delivery } of tx.dialect.places) {
-    const text = `UPDATE ${delivery} SET state = 5, due = $2, tx = NULL WHERE tx = $1 AND state = 4 AND ord > 0`;
-    await tx.run(text, [transaction, retainUntil]);
+    const queues = await tx.all<{ dest: number }>(
+      `SELECT DISTINCT dest FROM ${delivery} WHERE tx = $1 AND state = 4 AND ord > 0`,
+      [transaction],
+    );
+    for (const { dest } of queues) {
+      const retention = (await findDestinationById(tx, dest))?.effective.retention ?? 0;
+      await tx.run(
+        `UPDATE ${delivery} SET state = 5, due = $3, tx = NULL WHERE tx = $1 AND dest = $2 AND state = 4 AND ord > 0`,
+        [transaction, dest, timeAfter(now, retention)],
+      );
+    }
   }
+}
+
+/** What was posted becomes visible, in the order it was posted; what was taken is acknowledged. Gives what arrived where. */
+export async function releaseAll(tx: Tx, transaction: number, now: number): Promise<Map<number, number>> {
+  const arrived = new Map<number, number>();
+  await acknowledgeTaken(tx, transaction, now);
   const posts = await postsOf(tx, transaction);
   for (const { message, dest, topic, delayed } of posts) {
     const { delivery } = tx.dialect.placeOf(message);

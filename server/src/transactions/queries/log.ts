@@ -1,8 +1,9 @@
 /** SQL of the coordinator's log: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
+import { Problem } from '../../problems.ts';
 import type { Tx } from '../../store/store.ts';
 import type { ParticipantState, TransactionState } from '../protocol.ts';
-import type { Participant, Resolution, Transaction } from '../transaction.ts';
+import { MAX_PARTICIPANTS, type Participant, type Resolution, type Transaction } from '../transaction.ts';
 
 const TRANSACTION = 'SELECT id, state, timeout, created, deadline, decided, finished, reason, owner, epoch FROM txn';
 
@@ -113,7 +114,7 @@ export async function countParticipants(tx: Tx, transaction: number): Promise<nu
   return row?.count ?? 0;
 }
 
-/** Gives the participant's id, and whether it is new: a URI is registered once. */
+/** Gives the participant's id, and whether it is new: a URI is registered once. Throws 409 when there are too many. */
 export async function insertParticipant(
   tx: Tx,
   transaction: number,
@@ -124,7 +125,10 @@ export async function insertParticipant(
      ON CONFLICT (txn, uri) DO NOTHING RETURNING id`,
     [transaction, id, uri, kind],
   );
-  if (row !== undefined) return { id: row.id, isNew: true };
+  if (row !== undefined) {
+    if ((await countParticipants(tx, transaction)) <= MAX_PARTICIPANTS) return { id: row.id, isNew: true };
+    throw new Problem('conflict', `a transaction has at most ${MAX_PARTICIPANTS} participants`);
+  }
   const known = await tx.get<{ id: number }>('SELECT id FROM participant WHERE txn = $1 AND uri = $2', [
     transaction,
     uri,
@@ -134,6 +138,8 @@ export async function insertParticipant(
 
 export interface ParticipantNote {
   readonly id: number;
+  /** The state it was in when it was asked: what has moved on since is left alone. */
+  readonly from: ParticipantState;
   readonly state: ParticipantState;
   readonly tries: number;
   readonly nextTry: number | null;
@@ -141,12 +147,23 @@ export interface ParticipantNote {
   readonly error: string | null;
 }
 
-export async function noteParticipant(tx: Tx, transaction: number, note: ParticipantNote): Promise<void> {
-  await tx.run(
-    `UPDATE participant SET state = $3, tries = $4, next_try = $5, last_error = $6, stray = $7
-     WHERE txn = $1 AND id = $2 AND resolved IS NULL`,
-    [transaction, note.id, note.state, note.tries, note.nextTry, note.error, note.mayStray ? 1 : 0],
-  );
+/** Notes what participants said, those that said the same in one statement. Gives the ids of those that had moved on. */
+export async function noteParticipants(
+  tx: Tx,
+  transaction: number,
+  notes: readonly ParticipantNote[],
+): Promise<Set<number>> {
+  const overtaken = new Set(notes.map(({ id }) => id));
+  for (const [said, alike] of Map.groupBy(notes, ({ id: _, ...said }) => JSON.stringify(said))) {
+    const { from, state, tries, nextTry, error, mayStray } = JSON.parse(said) as ParticipantNote;
+    const noted = await tx.all<{ id: number }>(
+      `UPDATE participant SET state = $3, tries = $4, next_try = $5, last_error = $6, stray = $7
+       WHERE txn = $1 AND id ${tx.dialect.inList('$2')} AND state = $8 AND resolved IS NULL RETURNING id`,
+      [transaction, tx.dialect.list(alike.map(({ id }) => id)), state, tries, nextTry, error, mayStray ? 1 : 0, from],
+    );
+    for (const { id } of noted) overtaken.delete(id);
+  }
+  return overtaken;
 }
 
 /** Those still to be asked will be asked at once, and their pauses begin anew: a phase begins or an operator is impatient. */

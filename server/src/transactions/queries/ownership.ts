@@ -48,6 +48,12 @@ export async function withDueParticipants(tx: Tx, node: string, now: number, lim
   return rows.map(({ id }) => id);
 }
 
+/** Transactions of this node that are under way, by their ids. */
+export async function ownedRunning(tx: Tx, node: string, after: number, limit: number): Promise<number[]> {
+  const text = `SELECT id FROM txn WHERE owner = $1 AND ${RUNNING} AND id > $2 ORDER BY id LIMIT $3`;
+  return (await tx.all<{ id: number }>(text, [node, after, limit])).map(({ id }) => id);
+}
+
 /** Forgets transactions that ended long ago. Gives how many. */
 export async function forgetFinished(tx: Tx, before: number, limit: number): Promise<number> {
   const rows = await tx.all<{ id: number }>(

@@ -1,11 +1,15 @@
 /**
  * Drives transactions. `drive` reads the log, asks the rules for the next step and does it, until nothing is to be done;
  * the first try, every retry and recovery after a crash are this same function.
+ *
+ * What is on disk before what: `preparing` and the participants before the first prepare (by whoever asks for the commit);
+ * all votes of a round together with the decision that follows from them; all confirmations of a round together with the
+ * end that follows from them. A crash in between loses answers, never orders: the participants are asked again.
  */
-import type { Action } from '../../operator/notice.ts';
-import type { Operator } from '../../operator/operator.ts';
-import type { Store } from '../../store/store.ts';
+import type { Operator, Raiser } from '../../operator/operator.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import {
+  FRESHNESS,
   isRunning,
   type Meaning,
   meaningOfConfirmation,
@@ -15,31 +19,36 @@ import {
   nextStep,
   noteAfter,
   type Order,
-  type Step,
+  PATIENCE,
   TRIES_BEFORE_NOTICE,
-  type TransactionState,
 } from '../protocol.ts';
 import {
   decideCommit,
   decideRollback,
   findTransaction,
   finishTransaction,
+  lockTransaction,
   makeDue,
-  noteParticipant,
+  noteParticipants,
   type ParticipantNote,
   participantsOf,
 } from '../queries/log.ts';
 import type { Participant, Transaction } from '../transaction.ts';
 import type { Membership } from './membership.ts';
+import type { Notices } from './notices.ts';
 import type { Participants } from './participants.ts';
 
 export interface Coordinator {
   /** Does everything that is due for a transaction that this node owns. Never rejects. */
   drive(id: number): Promise<void>;
+  /** Whether this transaction is being driven. */
+  isDriving(id: number): boolean;
   /** Whether something is being driven. */
   readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
+  /** Breaks off what is under way and takes no further step; resolves when all is noted. */
+  stop(): Promise<void>;
 }
 
 export interface CoordinatorOptions {
@@ -47,170 +56,218 @@ export interface CoordinatorOptions {
   readonly participants: Participants;
   readonly membership: Membership;
   readonly operator: Operator;
-  /** Paths for the notices. */
-  readonly pathOf: (transaction: number) => string;
-  readonly actionsFor: (transaction: number, participants: readonly Participant[]) => readonly Action[];
+  readonly notices: Notices;
   /** Told when the transaction should be driven again. */
   readonly schedule: (id: number, at: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** How long a participant may take to answer one request. */
-const PATIENCE = 15_000;
+/** When the outcome is clear, votes that are still out are waited for so long: one that is known need not be feared. */
+const GRACE = 1000;
+
+interface Loaded {
+  readonly transaction: Transaction;
+  readonly members: readonly Participant[];
+}
+
+/** A round of requests to the participants of one transaction. */
+interface Round {
+  readonly abort: AbortController;
+  readonly order: Order;
+  timer?: NodeJS.Timeout;
+}
 
 export function createCoordinator(options: CoordinatorOptions): Coordinator {
-  const { store, participants, membership, operator, pathOf, actionsFor, schedule, onError } = options;
+  const { store, participants, membership, operator, notices, schedule, onError } = options;
   const driving = new Map<number, Promise<void>>();
   /** Asked for again while it was being driven. */
   const again = new Set<number>();
+  const rounds = new Map<number, Round>();
+  let stopping = false;
 
-  async function load(id: number): Promise<{ transaction: Transaction; members: Participant[] } | undefined> {
-    return store.read(async (tx) => {
-      const transaction = await findTransaction(tx, id);
-      return transaction && { transaction, members: await participantsOf(tx, id) };
-    });
+  // Someone, perhaps on another node, rolled back what is being prepared here.
+  store.listen(({ changed, everything }) => {
+    const touched = everything ? [...rounds.keys()] : (changed ?? []);
+    for (const id of touched) if (rounds.get(id)?.order === 'prepared') void hurryIfDecided(id);
+  });
+
+  async function hurryIfDecided(id: number): Promise<void> {
+    const round = rounds.get(id);
+    try {
+      const found = await store.read((tx) => findTransaction(tx, id));
+      if (round !== undefined && found?.state !== 'preparing') hurry(round);
+    } catch {
+      // The round ends by itself in bounded time.
+    }
+  }
+
+  function hurry(round: Round): void {
+    round.timer ??= setTimeout(() => round.abort.abort(), GRACE);
+  }
+
+  async function load(tx: Tx, id: number, find: typeof findTransaction): Promise<Loaded | undefined> {
+    const transaction = await find(tx, id);
+    return transaction && { transaction, members: await participantsOf(tx, id) };
   }
 
   /** True when there is more to do at once. */
   async function takeStep(id: number): Promise<boolean> {
-    const loaded = await load(id);
+    const readAt = performance.now();
+    const loaded = await store.read((tx) => load(tx, id, findTransaction));
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
     if (!isRunning(transaction.state) || transaction.owner !== membership.node) return false;
     const step = nextStep(transaction, members, store.now());
     switch (step.do) {
       case 'decide':
-        await decide(transaction, step);
-        return true;
       case 'finish':
-        await finish(transaction, members, step.outcome);
-        return false;
+        return record(transaction, []);
       case 'wait':
         if (Number.isFinite(step.until)) schedule(id, step.until);
         return false;
       case 'order':
-        return giveOrders(transaction, step.order, step.to as readonly Participant[]);
+        return giveOrders(transaction, step.order, step.to as readonly Participant[], readAt);
     }
   }
 
-  async function decide({ id, epoch }: Transaction, step: Extract<Step, { do: 'decide' }>): Promise<void> {
-    await store.transaction(async (tx) => {
-      const now = store.now();
-      const decided =
-        step.decision === 'committing'
-          ? await decideCommit(tx, id, epoch, now)
-          : await decideRollback(tx, id, membership.node, step.reason, now);
-      if (decided) await makeDue(tx, id);
-    });
-    store.announce({ changed: [id] });
-  }
-
-  async function finish(
-    { id }: Transaction,
-    members: readonly Participant[],
-    outcome: TransactionState,
-  ): Promise<void> {
-    const isHeuristic = outcome.startsWith('heuristic');
-    const raiser = isHeuristic ? await operator.raiser() : undefined;
-    const finished = await store.transaction(async (tx) => {
-      const done = await finishTransaction(tx, id, outcome, store.now());
-      if (done && raiser !== undefined) await raiser.raise(tx, heuristicNotice(id, members, outcome));
-      return done;
-    });
-    if (!finished) return;
-    raiser?.announce();
-    store.announce({ changed: [id] });
-  }
-
-  function heuristicNotice(id: number, members: readonly Participant[], outcome: TransactionState) {
-    const odd = members.filter(({ state }) => state.startsWith('heuristic') || state === 'hazard');
-    return {
-      kind: 'transaction.heuristic',
-      subject: pathOf(id),
-      title: `A transaction ended as ${outcome}`,
-      detail: `Not all participants did what was decided: ${odd.map(({ uri, state }) => `${uri} is ${state}`).join(', ')}.`,
-      actions: [],
-    };
-  }
-
   /** Sends an order to everyone who is due, all at once, and notes what they said. */
-  async function giveOrders(transaction: Transaction, order: Order, due: readonly Participant[]): Promise<boolean> {
-    // Only a prepare may follow its opposite, so only a prepare needs a living owner and time left.
+  async function giveOrders(
+    transaction: Transaction,
+    order: Order,
+    due: readonly Participant[],
+    readAt: number,
+  ): Promise<boolean> {
+    // Only a prepare may follow its opposite, so only a prepare needs a living owner and a fresh look at the log.
     if (order === 'prepared' && !membership.isAlive) {
       schedule(transaction.id, store.now() + 500);
       return false;
     }
-    const abort = new AbortController();
-    const notes = await Promise.all(due.map((participant) => ask(transaction, participant, order, abort)));
-    const troubled =
-      order !== 'prepared' && notes.some(({ nextTry, tries }) => nextTry !== null && tries === TRIES_BEFORE_NOTICE);
-    const raiser = troubled ? await operator.raiser() : undefined;
-    await store.transaction(async (tx) => {
-      for (const note of notes) await noteParticipant(tx, transaction.id, note);
-      if (raiser !== undefined) await raiser.raise(tx, stuckNotice(transaction, order, due, notes));
-    });
-    raiser?.announce();
-    return true;
-  }
-
-  function stuckNotice(
-    { id }: Transaction,
-    order: Order,
-    due: readonly Participant[],
-    notes: readonly ParticipantNote[],
-  ) {
-    const stuck = due.filter((_, index) => notes[index]?.nextTry !== null);
-    const errors = due.flatMap(({ uri }, index) => {
-      const note = notes[index];
-      return note === undefined || note.nextTry === null ? [] : [`${uri}: ${note.error}`];
-    });
-    return {
-      kind: 'transaction.stuck',
-      subject: pathOf(id),
-      title: 'A transaction cannot be finished',
-      detail: `It is decided (${order}), but these participants have not confirmed: ${errors.join('; ')}. Waypost goes on trying.`,
-      actions: actionsFor(id, stuck),
-    };
+    if (order === 'prepared' && performance.now() - readAt > FRESHNESS) return true;
+    const round: Round = { abort: new AbortController(), order };
+    rounds.set(transaction.id, round);
+    try {
+      const notes = await Promise.all(due.map((participant) => ask(transaction, participant, order, round)));
+      return await record(transaction, notes);
+    } finally {
+      clearTimeout(round.timer);
+      rounds.delete(transaction.id);
+    }
   }
 
   async function ask(
     transaction: Transaction,
     participant: Participant,
     order: Order,
-    abort: AbortController,
+    round: Round,
   ): Promise<ParticipantNote> {
     const { id } = transaction;
-    const left = transaction.deadline - store.now();
-    const timeout = order === 'prepared' ? Math.max(1, Math.min(PATIENCE, left)) : PATIENCE;
-    const call = { timeout, signal: abort.signal };
-    let reply = await participants.order(participant, id, order, call);
+    const left = order === 'prepared' ? transaction.deadline - store.now() : PATIENCE;
+    const call = { timeout: Math.min(PATIENCE, left), signal: round.abort.signal };
+    // No prepare leaves after its deadline.
+    let reply =
+      left > 0 ? await participants.order(participant, id, order, call) : { status: 408, detail: 'no time was left' };
     const wasAnswered = reply.status !== 0;
     let meaning = order === 'prepared' ? meaningOfVote(reply) : meaningOfConfirmation(order, reply);
     if (meaning === 'look') {
       reply = await participants.look(participant, id, call);
       meaning = order === 'prepared' ? meaningOfLookBeforeVote(reply) : meaningOfLook(order, reply);
     }
-    // One refusal decides: nobody waits for the other votes any longer.
-    if (meaning === 'refused') abort.abort();
-    const note = noteAfter(
-      participant,
-      transaction,
-      order,
-      meaning as Exclude<Meaning, 'look'>,
-      wasAnswered,
-      store.now(),
-    );
+    if (meaning === 'refused') hurry(round);
+    const understood = meaning as Exclude<Meaning, 'look'>;
     return {
       id: participant.id,
-      ...note,
-      error: meaning === 'again' || meaning === 'refused' ? (reply?.detail ?? 'no answer') : null,
+      from: participant.state,
+      ...noteAfter(participant, transaction, order, understood, wasAnswered, store.now()),
+      error: meaning === 'again' || meaning === 'refused' ? (reply.detail ?? 'no answer') : null,
     };
+  }
+
+  /**
+   * Writes down what was said and, in the same commit, what follows from it: the decision or the end. True when there is
+   * more to do at once.
+   */
+  async function record(asked: Transaction, notes: readonly ParticipantNote[]): Promise<boolean> {
+    const { id } = asked;
+    const isStuck = asked.state !== 'preparing' && notes.some(isTroubling);
+    let raiser = isStuck ? await operator.raiser() : undefined;
+    const write = (): ReturnType<typeof advance> =>
+      store.transaction(async (tx) => {
+        const late = await noteParticipants(tx, id, notes);
+        return advance(tx, asked, late, raiser, isStuck);
+      });
+    let written = await write();
+    if (written.needsRaiser) {
+      // A notice needs its topic, which is made sure of outside of the commit.
+      raiser = await operator.raiser();
+      written = await write();
+    }
+    if (raiser !== undefined) raiser.announce();
+    if (written.changed) store.announce({ changed: [id] });
+    await undoLateVotes(asked, notes, written);
+    return written.changed ? !written.isOver : true;
+  }
+
+  const isTroubling = ({ nextTry, tries }: ParticipantNote): boolean =>
+    nextTry !== null && tries === TRIES_BEFORE_NOTICE;
+
+  interface Written {
+    readonly changed: boolean;
+    readonly isOver: boolean;
+    readonly needsRaiser: boolean;
+    readonly late: ReadonlySet<number>;
+    readonly state: Transaction['state'] | undefined;
+  }
+
+  async function advance(
+    tx: Tx,
+    asked: Transaction,
+    late: ReadonlySet<number>,
+    raiser: Raiser | undefined,
+    isStuck: boolean,
+  ): Promise<Written> {
+    const { id, epoch } = asked;
+    const loaded = await load(tx, id, lockTransaction);
+    const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: loaded?.transaction.state };
+    if (loaded === undefined) return outcome;
+    const { transaction, members } = loaded;
+    if (transaction.owner !== membership.node || transaction.epoch !== epoch) return outcome;
+    const now = store.now();
+    const step = nextStep(transaction, members, now);
+    if (step.do === 'decide') {
+      const decided =
+        step.decision === 'committing'
+          ? await decideCommit(tx, id, epoch, now)
+          : await decideRollback(tx, id, membership.node, step.reason, now);
+      if (decided) await makeDue(tx, id);
+      return { ...outcome, changed: decided };
+    }
+    const isHeuristic = step.do === 'finish' && step.outcome.startsWith('heuristic');
+    if ((isHeuristic || isStuck) && raiser === undefined) return { ...outcome, needsRaiser: true };
+    const done = step.do === 'finish' && (await finishTransaction(tx, id, step.outcome, now));
+    // Notices come last in a commit: from then on their topic is held.
+    if (isStuck) await raiser?.raise(tx, notices.stuck(transaction, members));
+    if (done && isHeuristic) await raiser?.raise(tx, notices.heuristic(id, members, step.outcome));
+    return { ...outcome, changed: done, isOver: done };
+  }
+
+  /** One that voted yes after others had rolled back without it is told so: it must not stay prepared. */
+  async function undoLateVotes(
+    { id, state }: Transaction,
+    notes: readonly ParticipantNote[],
+    { late, state: present }: Written,
+  ): Promise<void> {
+    if (state !== 'preparing' || present === 'preparing' || present === 'committing' || present === 'committed') return;
+    const voted = notes.filter((note) => note.state === 'prepared' && late.has(note.id));
+    if (voted.length === 0) return;
+    const members = await store.read((tx) => participantsOf(tx, id));
+    const strays = members.filter((member) => !member.isLocal && voted.some((note) => note.id === member.id));
+    await Promise.all(strays.map((stray) => participants.order(stray, id, 'rolled-back', { timeout: PATIENCE })));
   }
 
   async function run(id: number): Promise<void> {
     try {
       do again.delete(id);
-      while ((await takeStep(id)) || again.has(id));
+      while (((await takeStep(id)) || again.has(id)) && !stopping);
     } catch (error) {
       // The log could not be read or written. Nothing was sent that is not on it; try again soon.
       onError(error);
@@ -220,6 +277,10 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     }
   }
 
+  async function settled(): Promise<void> {
+    await Promise.all(driving.values());
+  }
+
   return {
     drive(id) {
       const under = driving.get(id);
@@ -227,15 +288,20 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
         again.add(id);
         return under;
       }
+      if (stopping) return Promise.resolve();
       const started = run(id);
       driving.set(id, started);
       return started;
     },
+    isDriving: (id) => driving.has(id),
     get isBusy() {
       return driving.size > 0;
     },
-    async settled() {
-      await Promise.all(driving.values());
+    settled,
+    stop() {
+      stopping = true;
+      for (const { abort } of rounds.values()) abort.abort();
+      return settled();
     },
   };
 }

@@ -4,17 +4,23 @@ import { isFinal, type TransactionState } from '../protocol.ts';
 import { findTransaction } from '../queries/log.ts';
 
 export interface EndWatch {
-  /** Resolves when it has ended, when it is sure to be rolled back, or when the time is over. */
-  ended(id: number, milliseconds: number): Promise<void>;
+  /**
+   * Resolves when it has ended or the time is over. Who wanted a commit is told soon that it is sure to be rolled back,
+   * even if some participant cannot be reached.
+   */
+  ended(id: number, wanted: 'committed' | 'rolled-back', milliseconds: number): Promise<void>;
+  /** The service is stopping: nobody waits much longer. */
+  drain(): void;
 }
 
 /** An announcement may be lost; a look this often finds the end all the same. */
 const LOOK_EVERY = 1000;
-/** Whoever asked for a commit and gets a rollback is told soon, even if some participant cannot be reached. */
 const ROLLBACK_PATIENCE = 1000;
+const DRAIN_PATIENCE = 2000;
 
 export function createEndWatch(store: Store): EndWatch {
   const watching = new Map<number, Set<() => void>>();
+  let drainedAt = Number.POSITIVE_INFINITY;
 
   store.listen(({ changed, everything }) => {
     const touched = everything ? [...watching.keys()] : (changed ?? []);
@@ -26,7 +32,10 @@ export function createEndWatch(store: Store): EndWatch {
   }
 
   return {
-    async ended(id, milliseconds) {
+    drain() {
+      drainedAt = performance.now() + DRAIN_PATIENCE;
+    },
+    async ended(id, wanted, milliseconds) {
       let deadline = performance.now() + milliseconds;
       let shortened = false;
       for (;;) {
@@ -37,11 +46,11 @@ export function createEndWatch(store: Store): EndWatch {
         try {
           const state = await stateOf(id);
           if (state === undefined || isFinal(state)) return;
-          if (state === 'rolling-back' && !shortened) {
+          if (state === 'rolling-back' && wanted === 'committed' && !shortened) {
             deadline = Math.min(deadline, performance.now() + ROLLBACK_PATIENCE);
             shortened = true;
           }
-          const left = Math.min(LOOK_EVERY, deadline - performance.now());
+          const left = Math.min(LOOK_EVERY, Math.min(deadline, drainedAt) - performance.now());
           if (left <= 0) return;
           const timer = setTimeout(resolve, left);
           await changed;

@@ -8,6 +8,7 @@ import { type Coordinator, createCoordinator } from './coordinator.ts';
 import { createEndWatch } from './end-watch.ts';
 import { createMembership, type Membership } from './membership.ts';
 import type { TransactionPaths } from './messages.ts';
+import { createNotices } from './notices.ts';
 import type { Participants } from './participants.ts';
 import { createUpkeep, type Upkeep } from './upkeep.ts';
 
@@ -16,7 +17,9 @@ export interface TransactionManager {
   readonly coordinator: Coordinator;
   readonly membership: Membership;
   readonly upkeep: Upkeep;
-  /** Lets what is being driven come to rest and hands the rest over to other nodes at once. */
+  /** Whoever waits for an end is answered soon. Call it before `stop`. */
+  drain(): void;
+  /** Breaks off what is being driven and hands it over to other nodes at once. */
   stop(): Promise<void>;
 }
 
@@ -40,17 +43,17 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
     participants,
     membership,
     operator,
-    pathOf: paths.transactionPath,
-    actionsFor: paths.actionsFor,
+    notices: createNotices(paths),
     schedule: upkeep.schedule,
     onError,
   });
+  const endWatch = createEndWatch(store);
   const transactions = createTransactions({
     store,
     sealer,
     coordinator,
     membership,
-    endWatch: createEndWatch(store),
+    endWatch,
     maxTimeout,
   });
   return {
@@ -58,8 +61,9 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
     coordinator,
     membership,
     upkeep,
+    drain: () => endWatch.drain(),
     async stop() {
-      await coordinator.settled();
+      await coordinator.stop();
       await membership.retire();
     },
   };

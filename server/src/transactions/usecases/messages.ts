@@ -25,9 +25,6 @@ export interface TransactionPaths {
   messagesPath(transaction: number): string;
 }
 
-/** What was acknowledged by a commit is kept as long as what was acknowledged otherwise by default. */
-const RETENTION = 3_600_000;
-
 export function createTransactionMessages(
   store: Store,
   { transactionOf, messagesPath }: Pick<TransactionPaths, 'transactionOf' | 'messagesPath'>,
@@ -54,8 +51,7 @@ export function createTransactionMessages(
         if (order === 'rolled-back' && state !== 'rolling-back' && state !== 'rolled-back' && state !== undefined) {
           return { reply: { status: 409, detail: 'no rollback is decided' }, arrived: nothing };
         }
-        const now = store.now();
-        const moved = order === 'committed' ? await releaseAll(tx, id, now, now + RETENTION) : await undoAll(tx, id);
+        const moved = order === 'committed' ? await releaseAll(tx, id, store.now()) : await undoAll(tx, id);
         return { reply: { status: 204 }, arrived: moved };
       });
       if (arrived.size > 0) store.announce({ arrived });

@@ -51,18 +51,25 @@ export function createParticipants(locals: readonly LocalParticipant[], outbound
     }
   }
 
+  /** One whose step could not be written has not answered. */
+  async function inProcess(uri: string, act: (local: LocalParticipant) => Promise<Reply>): Promise<Reply> {
+    const local = localFor(uri);
+    if (local === undefined) return { status: 404, detail: 'there is nothing at this address' };
+    try {
+      return await act(local);
+    } catch (error) {
+      return { status: 0, detail: (error as Error).message };
+    }
+  }
+
   return {
-    async order(participant, transaction, order, options) {
-      const { uri } = participant;
-      if (!participant.isLocal) return call('PUT', uri, options, stateXml(order));
-      return (
-        localFor(uri)?.order(uri, transaction, order) ?? { status: 404, detail: 'there is nothing at this address' }
-      );
+    order({ uri, isLocal }, transaction, order, options) {
+      if (!isLocal) return call('PUT', uri, options, stateXml(order));
+      return inProcess(uri, (local) => local.order(uri, transaction, order));
     },
-    async look(participant, transaction, options) {
-      const { uri } = participant;
-      if (!participant.isLocal) return call('GET', uri, options);
-      return localFor(uri)?.look(uri, transaction) ?? { status: 404, detail: 'there is nothing at this address' };
+    look({ uri, isLocal }, transaction, options) {
+      if (!isLocal) return call('GET', uri, options);
+      return inProcess(uri, (local) => local.look(uri, transaction));
     },
   };
 }

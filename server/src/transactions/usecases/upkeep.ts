@@ -1,19 +1,22 @@
 /** What a node does for transactions in the background: say that it lives, take over, roll back, retry, forget. */
 import type { Store, Tx } from '../../store/store.ts';
 import { decideRollback, makeDue } from '../queries/log.ts';
-import { forgetFinished, overdue, takeOver, withDueParticipants } from '../queries/ownership.ts';
+import { forgetFinished, overdue, ownedRunning, takeOver, withDueParticipants } from '../queries/ownership.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { Membership } from './membership.ts';
 
 const CHUNK = 100;
 const LOOK_EVERY = 500;
 const FORGET_EVERY = 10_000;
+const LOOK_FOR_LOST_EVERY = 3000;
 
 export interface Upkeep {
   /** Has a transaction driven at that time. */
   schedule(id: number, at: number): void;
-  /** Both tell in how many milliseconds they want to run again. */
+  /** All tell in how many milliseconds they want to run again. */
   drive(): Promise<number>;
+  /** Drives what this node owns without knowing: the commit that made it the owner was never confirmed to it. */
+  findLost(): Promise<number>;
   forget(): Promise<number>;
 }
 
@@ -56,6 +59,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     return taken.map(({ id }) => id);
   }
 
+  let lookedAt = 0;
+
   function pendingNow(): number[] {
     const due = [...pending].filter(([, at]) => at <= store.now()).map(([id]) => id);
     for (const id of due) pending.delete(id);
@@ -77,6 +82,12 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       // Not awaited: one participant that hangs must not hold up the others' transactions.
       for (const id of new Set([...rolled, ...taken, ...due, ...pendingNow()])) void coordinator().drive(id);
       return rolled.length + taken.length >= CHUNK ? 0 : LOOK_EVERY;
+    },
+    async findLost() {
+      const owned = await store.read((tx) => ownedRunning(tx, membership.node, lookedAt, CHUNK));
+      lookedAt = owned.length < CHUNK ? 0 : (owned.at(-1) ?? 0);
+      for (const id of owned) if (!pending.has(id) && !coordinator().isDriving(id)) void coordinator().drive(id);
+      return owned.length < CHUNK ? LOOK_FOR_LOST_EVERY : LOOK_EVERY;
     },
     async forget() {
       const forgotten = await store.transaction((tx) => forgetFinished(tx, store.now() - keptMilliseconds, CHUNK));

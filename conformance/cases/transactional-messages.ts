@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Answer, Options } from '../client.ts';
+import { expectProblem } from '../expect.ts';
+import { createManager, flight, type Transaction } from '../transactions.ts';
+import type { Destination, Queue, World } from '../world.ts';
+
+/** A way of posting: how many messages it posts, and how. `once`: a link that can be used again after a rollback. */
+type Way = { posts: string[]; post(headers: Record<string, string>): Promise<Answer>; okay: number };
+
+export function transactionalMessages(world: World): void {
+  const { client } = world;
+  const manager = createManager(world);
+
+  /** The header that puts a request into a transaction, for the node that gets it. */
+  function inside(transaction: Transaction): { base: string; headers: Record<string, string> } {
+    const { base, href } = manager.on(transaction.address);
+    return { base, headers: { link: `<${href}>; rel="transaction"` } };
+  }
+  const send = (method: string, address: string, transaction: Transaction, options: Options = {}) => {
+    const { base, headers } = inside(transaction);
+    return client.send(method, `${base}${address}`, { ...options, headers: { ...options.headers, ...headers } });
+  };
+
+  const BATCH = { 'content-type': 'multipart/mixed; boundary=b' };
+  const batch = [
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'one',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'two',
+    '--b--',
+    '',
+  ].join('\r\n');
+
+  async function waysOf(queue: Destination & Partial<Queue>): Promise<Record<string, Way & { at: string }>> {
+    const links = (await client.head(queue.address)).expect(200);
+    const link = (rel: string) => client.store(links.link(rel));
+    const once = async (rel: string) => client.store((await client.post(link(rel))).expect(200).link('create-next'));
+    const text = { 'content-type': 'text/plain' };
+    const way = (at: string, okay: number, method = 'POST', many = false) => ({
+      at,
+      okay,
+      posts: many ? ['one', 'two'] : ['one'],
+      post: (headers: Record<string, string>) =>
+        client.send(method, at, { headers: { ...(many ? BATCH : text), ...headers }, body: many ? batch : 'one' }),
+    });
+    return {
+      direct: way(queue.address, 204),
+      'post-message': way(link('post-message'), 201),
+      'post-message-once': way(await once('post-message-once'), 200),
+      'post-batch': way(link('post-batch'), 201, 'POST', true),
+      'post-batch-once': way(await once('post-batch-once'), 200, 'POST', true),
+      ...(queue.message === undefined ? {} : { put: way(queue.message('chosen'), 201, 'PUT') }),
+    };
+  }
+
+  const bodyOf = ({ posts }: Way) =>
+    posts.length > 1 ? { headers: BATCH, body: batch } : { headers: { 'content-type': 'text/plain' }, body: 'one' };
+
+  async function messagesOf(transaction: Transaction): Promise<string[]> {
+    const shown = (await manager.look(transaction)).children.filter(({ name }) => name === 'participant');
+    return shown.map(({ attributes }) => attributes.kind ?? '');
+  }
+
+  for (const name of ['direct', 'post-message', 'post-message-once', 'post-batch', 'post-batch-once', 'put'] as const) {
+    it(`B13 posted by ${name}: seen by nobody until the commit`, async () => {
+      const queue = await world.queue();
+      const way = (await waysOf(queue))[name] ?? assert.fail();
+      const transaction = await manager.begin();
+      const method = name === 'put' ? 'PUT' : 'POST';
+      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await client.post(queue.receiving)).expect(204);
+      (await client.get(queue.receiving)).expect(204);
+      assert.deepEqual(await messagesOf(transaction), ['messages']);
+      (await manager.commit(transaction)).expect(200);
+      assert.deepEqual(await world.drain(queue), way.posts);
+    });
+
+    it(`B13 posted by ${name}: gone after the rollback, and its id or link is free again`, async () => {
+      const queue = await world.queue();
+      const way = (await waysOf(queue))[name] ?? assert.fail();
+      const transaction = await manager.begin();
+      const method = name === 'put' ? 'PUT' : 'POST';
+      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await manager.end(transaction, 'rolled-back')).expect(200);
+      (await client.post(queue.receiving)).expect(204);
+      (await way.post({})).expect(way.okay);
+      assert.deepEqual(await world.drain(queue), way.posts);
+    });
+  }
+
+  for (const name of ['direct', 'post-message', 'post-message-once', 'post-batch', 'post-batch-once'] as const) {
+    it(`B13 posted to a topic by ${name}: seen in its order after the commit, never after a rollback`, async () => {
+      const topic = await world.topic();
+      const ways = await waysOf(topic);
+      const way = ways[name] ?? assert.fail();
+      const [kept, dropped] = [await manager.begin(), await manager.begin()];
+      const next = client.store((await client.head(topic.address)).expect(200).link('next'));
+      (await send('POST', way.at, kept, bodyOf(way))).expect(way.okay);
+      (await send('POST', ways.direct?.at ?? '', dropped, { body: 'dropped' })).expect(204);
+      (await client.get(next)).expect(204);
+      await world.post(topic, ['earlier']);
+      (await manager.commit(kept)).expect(200);
+      (await manager.end(dropped, 'rolled-back')).expect(200);
+      const read: string[] = [];
+      let at = next;
+      for (let answer = await client.get(at); answer.status === 200; answer = await client.get(at)) {
+        read.push(answer.text());
+        at = client.store(answer.link('next'));
+      }
+      assert.deepEqual(read, ['earlier', ...way.posts]);
+    });
+  }
+
+  it('B13 several posts of one transaction appear together and in order', async () => {
+    const queue = await world.queue();
+    const transaction = await manager.begin();
+    const texts = Array.from({ length: 8 }, (_, i) => `m${i}`);
+    const first = client.bases[0] ?? '';
+    const link = `<${first}${transaction.address}>; rel="transaction"`;
+    for (const body of texts) (await client.post(`${first}${queue.address}`, { headers: { link }, body })).expect(204);
+    assert.deepEqual(await messagesOf(transaction), ['messages']);
+    (await manager.commit(transaction)).expect(200);
+    assert.deepEqual(await world.drain(queue), texts);
+  });
+
+  it('B13 a waiter is woken by the commit', async () => {
+    const queue = await world.queue();
+    const transaction = await manager.begin();
+    (await send('POST', queue.address, transaction, { body: 'come' })).expect(204);
+    const waiting = await world.startWaiting('POST', queue.receiving);
+    (await manager.commit(transaction)).expect(200);
+    assert.equal((await waiting.answer).expect(200).text(), 'come');
+  });
+
+  it('B13 delay and ttl count', async () => {
+    const queue = await world.queue();
+    const transaction = await manager.begin();
+    (await send('POST', queue.address, transaction, { body: 'late', query: { delay: 1 } })).expect(204);
+    (await manager.commit(transaction)).expect(200);
+    const received = await client.post(queue.receiving, { headers: { 'accept-wait': '20' } });
+    assert.equal(received.expect(200).text(), 'late');
+  });
+
+  for (const rel of ['receiving', 'poller'] as const) {
+    it(`B13 taken by ${rel}: acknowledged by the commit`, async () => {
+      const queue = await world.queue();
+      const [message = ''] = await world.post(queue, ['one']);
+      const at = client.store((await client.head(queue.address)).link(rel));
+      const transaction = await manager.begin();
+      const taken = (await send('POST', at, transaction)).expect(200);
+      assert.equal(taken.text(), 'one');
+      assert.ok(!taken.has('acknowledgement'), 'the transaction acknowledges, nobody else');
+      assert.equal((await client.get(message)).expect(200).headers['message-state'], 'leased');
+      (await client.post(queue.receiving)).expect(204);
+      assert.deepEqual(await messagesOf(transaction), ['messages']);
+      (await manager.commit(transaction)).expect(200);
+      assert.equal((await client.get(message)).expect(200).headers['message-state'], 'acknowledged');
+      (await client.post(queue.receiving)).expect(204);
+    });
+
+    it(`B13 taken by ${rel}: back in its place after the rollback`, async () => {
+      const queue = await world.queue({ lease: 1 });
+      await world.post(queue, ['one', 'two']);
+      const at = client.store((await client.head(queue.address)).link(rel));
+      const transaction = await manager.begin();
+      assert.equal((await send('POST', at, transaction)).expect(200).text(), 'one');
+      (await manager.end(transaction, 'rolled-back')).expect(200);
+      const again = (await client.post(queue.receiving)).expect(200);
+      assert.deepEqual([again.text(), again.headers['delivery-count']], ['one', '2']);
+      assert.deepEqual(await world.drain(queue), ['two']);
+    });
+  }
+
+  it('B13 nothing there: 204, and nothing takes part', async () => {
+    const queue = await world.queue();
+    const transaction = await manager.begin();
+    (await send('POST', queue.receiving, transaction)).expect(204);
+    assert.deepEqual(await messagesOf(transaction), []);
+    expectProblem(await manager.commit(transaction), 409);
+  });
+
+  it('B13 taken, answered and reserved in one step', async () => {
+    const [orders, replies] = [await world.queue(), await world.queue()];
+    await world.post(orders, ['order']);
+    for (const outcome of ['rolled-back', 'committed'] as const) {
+      const transaction = await manager.begin();
+      (await send('POST', orders.receiving, transaction)).expect(200);
+      (await send('POST', replies.address, transaction, { body: 'reply' })).expect(204);
+      const { address } = await manager.reserve('airline', transaction, flight(world));
+      (await manager.end(transaction, outcome)).expect(200);
+      const isDone = outcome === 'committed';
+      assert.equal((await client.get(address)).expect(200).has('ticket'), isDone);
+      assert.deepEqual(await world.drain(replies), isDone ? ['reply'] : []);
+    }
+    assert.deepEqual(await world.drain(orders), []);
+  });
+
+  it('B13 a transaction of another service is 422, one that is over 410, an unknown one 404', async () => {
+    const queue = await world.queue();
+    const over = await manager.begin();
+    (await manager.end(over, 'rolled-back')).expect(200);
+    for (const [href, status] of [
+      ['http://example.org/transaction-manager/transactions/1', 422],
+      [manager.on(queue.address).href, 422],
+    ] as const) {
+      const headers = { link: `<${href}>; rel="transaction"` };
+      expectProblem(await client.post(queue.address, { headers, body: 'x' }), status);
+    }
+    expectProblem(await send('POST', queue.address, over, { body: 'x' }), 410);
+    expectProblem(await send('POST', queue.receiving, over), 410);
+    (await client.post(queue.receiving)).expect(204);
+  });
+
+  it('B13 an id or a link that an open transaction holds is promised to nobody else', async () => {
+    const queue = await world.queue();
+    const ways = await waysOf(queue);
+    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
+      const way = ways[name] ?? assert.fail();
+      const method = name === 'put' ? 'PUT' : 'POST';
+      const [first, second] = [await manager.begin(), await manager.begin()];
+      (await send(method, way.at, first, bodyOf(way))).expect(way.okay);
+      // The same again in the same transaction is a repeat like any other.
+      (await send(method, way.at, first, bodyOf(way))).expect(name === 'put' ? 200 : 405);
+      expectProblem(await way.post({}), 409);
+      expectProblem(await send(method, way.at, second, bodyOf(way)), 409);
+      (await manager.end(first, 'rolled-back')).expect(200);
+      (await send(method, way.at, second, bodyOf(way))).expect(way.okay);
+      (await manager.commit(second)).expect(200);
+      (await way.post({})).expect(name === 'put' ? 200 : 405);
+      assert.deepEqual(await world.drain(queue), way.posts);
+    }
+  });
+
+  it('B13 a queue that was deleted meanwhile refuses the commit', async () => {
+    const queue = await world.queue();
+    const transaction = await manager.begin();
+    (await send('POST', queue.address, transaction, { body: 'x' })).expect(204);
+    (await client.delete(queue.address, { query: { force: 'true' } })).expect(204);
+    expectProblem(await manager.commit(transaction), 409);
+    assert.equal(await manager.ended(transaction), 'rolled-back');
+  });
+}
