@@ -19,5 +19,5 @@ export async function holderOf(
     [id],
   );
   if (row === undefined) return 'nobody';
-  return row.state === 4 && row.ord === 0 && row.tx !== null ? { transaction: row.tx } : 'visible';
+  return row.state === 4 && (row.ord ?? 0) <= 0 && row.tx !== null ? { transaction: row.tx } : 'visible';
 }
