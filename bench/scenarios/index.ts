@@ -3,8 +3,10 @@ import type { Scenario } from '../scenario.ts';
 import { cascade } from './cascade.ts';
 import { consumerPages } from './consumer-pages.ts';
 import { consumers } from './consumers.ts';
+import { deadSubscriber } from './dead-subscriber.ts';
 import { durablePost } from './durable-post.ts';
 import { durableReceive } from './durable-receive.ts';
+import { forwarding } from './forwarding.ts';
 import { idleClients } from './idle-clients.ts';
 import { memory } from './memory.ts';
 import { postgresPost } from './postgres-post.ts';
@@ -22,4 +24,6 @@ export const scenarios: readonly Scenario[] = [
   consumers,
   cascade,
   consumerPages,
+  forwarding,
+  deadSubscriber,
 ];

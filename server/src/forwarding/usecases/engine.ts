@@ -106,7 +106,7 @@ export function createEngine(parts: EngineParts): Engine {
       return 'over';
     }
     if (runner.handOver) {
-      await runner.noting;
+      await pipeline.note(runner);
       const owner = node.id;
       await store.transaction((tx) => handOver(tx, owner, runner.id));
       return 'over';
@@ -267,7 +267,8 @@ export function createEngine(parts: EngineParts): Engine {
       const cut = setTimeout(parts.breakOff, milliseconds);
       await Promise.all(loops);
       clearTimeout(cut);
-      await Promise.all([...roster.all()].map(({ noting }) => noting));
+      // What is forwarded and not noted would be forwarded again by whoever comes next.
+      await Promise.allSettled([...roster.all()].filter(({ forwarded }) => forwarded > 0).map(pipeline.note));
       await noticing?.catch(() => {});
       await writeLogs();
     },

@@ -143,6 +143,9 @@ export function createPipeline(parts: PipelineParts) {
       return settle(runner, next, await deliver(runner, next), pathOf);
     },
 
+    /** Makes durable where the runner stands. */
+    note: (runner: Runner): Promise<void> => noteRunner(notes, runner),
+
     letGo: (runner: Runner): Promise<void> => sourceOf(runner).letGo(runner),
   };
 }

@@ -9,8 +9,13 @@ import type { TopicWindow } from './topic-window.ts';
 
 /** Read ahead for a subscriber that gets its messages one by one. */
 const AHEAD = 32;
-/** Messages forwarded by post-message that may not be noted yet; they come again after a crash. */
-const MOST_UNNOTED = 32;
+/**
+ * With post-message a crash may repeat messages, so a busy subscriber is noted now and then rather than after each one:
+ * after so many messages, and when it has nothing more to send.
+ */
+const NOTED_AFTER = 32;
+/** Beyond this it waits for a note that is still being written. */
+const MOST_UNNOTED = 64;
 
 export function createTopicSource(
   store: Store,
@@ -30,7 +35,7 @@ export function createTopicSource(
       })
       .finally(() => {
         runner.noting = undefined;
-        if (runner.forwarded > 0 && !runner.lost) noteBehind(runner);
+        if (runner.forwarded >= NOTED_AFTER && !runner.lost) noteBehind(runner);
       });
   }
 
@@ -50,7 +55,10 @@ export function createTopicSource(
         runner.buffer = [...(await window.after(destination.id, subscriber.position, max, isBatch))];
       }
       const [first] = runner.buffer;
-      if (first === undefined) return undefined;
+      if (first === undefined) {
+        if (runner.forwarded > 0) await noteRunner(notes, runner);
+        return undefined;
+      }
       forgetOtherFailures(runner);
       const full = runner.buffer.length >= wanted;
       if (!full && subscriber.tries === 0 && store.now() < first.posted + BATCH_WAIT) {
@@ -69,7 +77,7 @@ export function createTopicSource(
       runner.forwarded += messages.length;
       if (subscriber.rel === 'post-message' && !hadFailed) {
         if (runner.lost) throw new Interrupted('the subscriber was changed');
-        noteBehind(runner);
+        if (runner.forwarded >= NOTED_AFTER) noteBehind(runner);
         if (runner.forwarded >= MOST_UNNOTED) await runner.noting;
         return;
       }
