@@ -15,8 +15,8 @@ interface HeldPost {
 }
 
 /**
- * By destination, in the order in which all transactions lock topics, and then as they were posted. What is held is
- * always durable, so it lies in one place.
+ * By destination, in the order in which all transactions lock topics, and then as they were posted: what is not visible
+ * has its arrival as a negative place in the order. What is held is always durable, so it lies in one place.
  */
 const postsOf = (tx: Tx, transaction: number): Promise<HeldPost[]> =>
   tx.all<HeldPost>(
