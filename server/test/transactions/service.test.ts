@@ -1,10 +1,10 @@
 /** Transactions of running services: nodes that die, hundreds who want one seat, what is forgotten, how a node stops. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createParticipants, type Participant, type Participants } from '../../../conformance/participants.ts';
 import { forEachEngine } from '../../../testing/engines.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Answer, request } from '../../../testing/http.ts';
+import { startParticipants, type TestParticipant, type TestParticipants } from '../../../testing/participants.ts';
 import { startWaypost, type WaypostProcess } from '../../../testing/waypost.ts';
 
 const TX = 'application/tx+xml';
@@ -37,7 +37,7 @@ forEachEngine('transactions of running services', (engine) => {
   const nodes: WaypostProcess[] = [];
   let args: string[] = [];
   let drop = async () => {};
-  let remote: Participants;
+  let remote: TestParticipants;
   const node = (turn: number): WaypostProcess => nodes[turn % nodes.length] as WaypostProcess;
 
   before(async () => {
@@ -45,7 +45,7 @@ forEachEngine('transactions of running services', (engine) => {
     drop = database.drop;
     args = [...database.args, '--keep-transactions', '5', '--log-level', 'error'];
     for (let n = 0; n < nodeCount; n++) nodes.push(await startWaypost({ args }));
-    remote = createParticipants();
+    remote = await startParticipants();
   });
   after(async () => {
     await remote.close();
@@ -108,7 +108,7 @@ forEachEngine('transactions of running services', (engine) => {
   });
 
   test('a finished transaction is forgotten after its time: 410, also for its participants', async () => {
-    const one = await remote.participant();
+    const one = remote.add();
     const path = await begin(node(0));
     assert.equal((await register(node(0), path, [one.uri])).status, 201);
     assert.equal((await end(node(0), path, 'committed')).status, 200);
@@ -117,19 +117,20 @@ forEachEngine('transactions of running services', (engine) => {
     assert.equal((await register(node(0), path, [one.uri])).status, 410);
   });
 
-  async function leftWith(trick: (one: Participant) => void): Promise<[string, Participant]> {
-    const one = await remote.participant();
+  /** A commit under way whose participant is deaf to this order. */
+  async function leftWith(order: string): Promise<[string, TestParticipant]> {
+    const one = remote.add();
     const owner = nodes.at(-1) as WaypostProcess;
     const path = await begin(owner);
     assert.equal((await register(owner, path, [one.uri])).status, 201);
-    trick(one);
+    one.ignore(order);
     assert.equal((await end(owner, path, 'committed', 'respond-async')).status, 202);
     return [path, one];
   }
 
   test('a node that stops breaks off what hangs, and ends soon; the next one goes on', async () => {
-    const slow = await remote.participant();
-    slow.trick('prepared', ['silent'], true);
+    const slow = remote.add();
+    slow.ignore('prepared');
     const owner = nodes.at(-1) as WaypostProcess;
     const undecided = await begin(owner);
     assert.equal((await register(owner, undecided, [slow.uri])).status, 201);
@@ -141,7 +142,7 @@ forEachEngine('transactions of running services', (engine) => {
     assert.ok(performance.now() - began < PROMISED, 'it took too long to stop');
     // Whoever waited for the commit is told that it goes on, or what became of it.
     assert.ok([202, 409, 503].includes((await waiting).status));
-    slow.release();
+    slow.hearAgain();
     if (nodes.length === 0) nodes.push(await startWaypost({ args }));
     await eventually('it is told to roll back', () => slow.seen.includes('rolled-back'), PROMISED);
     assert.match(await stateOf(node(0), undecided), /^(rolling-back|rolled-back)$/);
@@ -149,15 +150,15 @@ forEachEngine('transactions of running services', (engine) => {
   });
 
   test('what a killed node left is finished by another within ten seconds', async () => {
-    const [decided, deaf] = await leftWith((one) => one.trick('committed', ['lost'], true));
-    const [undecided, slow] = await leftWith((one) => one.trick('prepared', ['silent'], true));
+    const [decided, deaf] = await leftWith('committed');
+    const [undecided, slow] = await leftWith('prepared');
     await eventually('both are under way', () => deaf.seen.includes('committed') && slow.seen.includes('prepared'));
     const killed = nodes.pop() as WaypostProcess;
     killed.kill('SIGKILL');
     await killed.exited;
     const began = performance.now();
-    deaf.release();
-    slow.release();
+    deaf.hearAgain();
+    slow.hearAgain();
     if (nodes.length === 0) nodes.push(await startWaypost({ args }));
     await eventually('the decision is carried out', async () => (await stateOf(node(0), decided)) === 'committed');
     await eventually('the other is rolled back', () => slow.state === 'rolled-back');
