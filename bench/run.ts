@@ -1,6 +1,6 @@
 /** `npm run bench`: measures Waypost against a yardstick in the same run, and says which targets were reached. */
 import { writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { openRun } from './context.ts';
 import { createProgress } from './progress.ts';
@@ -19,6 +19,9 @@ const USAGE = `Usage: npm run bench -- [flags]
 Scenarios:
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(16)}  ${about}`).join('\n')}
 `;
+
+/** A machine whose load exceeds this share of its cores has other things to do. */
+const BUSY_SHARE = 0.5;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -42,11 +45,18 @@ async function main(names: readonly string[]): Promise<number> {
     return 2;
   }
   const chosen = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
+  const cores = availableParallelism();
+  const [loadBefore = 0] = loadavg();
   const outcomes = await runAll(chosen);
   const lines = linesOf(outcomes);
   process.stdout.write(`\n${tableOf(lines)}\n`);
+  if (loadBefore > cores * BUSY_SHARE) {
+    process.stdout.write(
+      `\nOther work was running (load ${loadBefore.toFixed(1)} on ${cores} cores). It slows the disk and takes cores from the servers: repeat on a quiet machine.\n`,
+    );
+  }
   if (values.json !== undefined) {
-    const machine = { cores: availableParallelism(), cpu: cpus()[0]?.model, node: process.version };
+    const machine = { cores, cpu: cpus()[0]?.model, loadBefore, node: process.version };
     const report = { at: new Date().toISOString(), quick: values.quick, machine, figures: lines };
     writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
   }

@@ -14,6 +14,8 @@ export interface FloodTarget {
   readonly path: string;
   readonly bodyBytes?: number;
   readonly status: number;
+  /** What is to be done after each turn, outside of what is measured. */
+  readonly tidyUp?: () => Promise<void>;
 }
 
 export const post = (name: string, ports: readonly number[], path: string): FloodTarget => ({
@@ -34,11 +36,11 @@ export async function floodInTurns(
   targets: readonly FloodTarget[],
 ): Promise<Rounds & { readonly busiest: number }> {
   const busy: number[] = [];
-  const floodOnce = (target: FloodTarget, seconds: number): Promise<FloodResult> => {
+  const floodOnce = async (target: FloodTarget, seconds: number): Promise<FloodResult> => {
     const { ports, path, bodyBytes = 0, status } = target;
     const headers = bodyBytes === 0 ? {} : { 'Content-Type': 'application/octet-stream' };
     const request = { method: 'POST', path, headers, bodyBytes };
-    return context.load.flood({
+    const result = await context.load.flood({
       ports,
       connections: CONNECTIONS,
       request,
@@ -46,6 +48,8 @@ export async function floodInTurns(
       warmUp: WARM_UP,
       status,
     });
+    await target.tidyUp?.();
+    return result;
   };
   for (const target of targets) {
     context.note(`warming up ${target.name}`);

@@ -1,27 +1,44 @@
+import { acknowledgement } from './cases/acknowledgement.ts';
+import { atomBatches } from './cases/atom-batches.ts';
+import { batches } from './cases/batches.ts';
 import { concurrency } from './cases/concurrency.ts';
 import { connections } from './cases/connections.ts';
+import { consumerChanges } from './cases/consumer-changes.ts';
+import { consumers } from './cases/consumers.ts';
 import { crawling } from './cases/crawling.ts';
 import { creation } from './cases/creation.ts';
+import { deadLetters } from './cases/dead-letters.ts';
+import { delaysAndOrder } from './cases/delays-and-order.ts';
 import { deletion } from './cases/deletion.ts';
+import { destinationLinks } from './cases/destination-links.ts';
 import { documents } from './cases/documents.ts';
+import { entitlements } from './cases/entitlements.ts';
+import { eventStreams } from './cases/event-streams.ts';
 import { idempotentPut } from './cases/idempotent-put.ts';
 import { limits } from './cases/limits.ts';
 import { lists } from './cases/lists.ts';
 import { messageContent } from './cases/message-content.ts';
 import { messageResource } from './cases/message-resource.ts';
 import { names } from './cases/names.ts';
+import { onceOnly } from './cases/once-only.ts';
+import { onceOnlyBatches } from './cases/once-only-batches.ts';
 import { operator } from './cases/operator.ts';
 import { outcomes } from './cases/outcomes.ts';
+import { poller } from './cases/poller.ts';
 import { posting } from './cases/posting.ts';
 import { preferences } from './cases/preferences.ts';
 import { problems } from './cases/problems.ts';
 import { receiving } from './cases/receiving.ts';
+import { redelivery } from './cases/redelivery.ts';
 import { registering } from './cases/registering.ts';
+import { replies } from './cases/replies.ts';
 import { representations } from './cases/representations.ts';
 import { reservations } from './cases/reservations.ts';
 import { root } from './cases/root.ts';
 import { statuses } from './cases/statuses.ts';
 import { surroundings } from './cases/surroundings.ts';
+import { topicReaders } from './cases/topic-readers.ts';
+import { topics } from './cases/topics.ts';
 import { transactionalMessages } from './cases/transactional-messages.ts';
 import { transactions } from './cases/transactions.ts';
 import { travel } from './cases/travel.ts';
@@ -53,6 +70,20 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'A9: waiting': waiting,
   'A10: message content': messageContent,
   'A11: the message resource': messageResource,
+  'A2 and A3: the links of destinations': destinationLinks,
+  'A4: delays, lives and order on every way of posting': delaysAndOrder,
+  'A12: once-only posting': onceOnly,
+  'A13: batches in multipart/mixed': batches,
+  'A13: batches in Atom': atomBatches,
+  'A13: once-only batches': onceOnlyBatches,
+  'A14: the poller': poller,
+  'A15: acknowledgement': acknowledgement,
+  'A16: redelivery': redelivery,
+  'A16: dead letters, redrive and purge': deadLetters,
+  'A17: topics': topics,
+  'A17: readers and posters at once': topicReaders,
+  'A17: event streams': eventStreams,
+  'A18: replies': replies,
   'B: the travel scenario': travel,
   'B1, B2, B4 and B9: transactions': transactions,
   'B3: registering': registering,
@@ -60,4 +91,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'B8: the operator': operator,
   'B10 to B12: reservations': reservations,
   'B13: messages in transactions': transactionalMessages,
+  'C1 to C7: consumers': consumers,
+  'C2 to C6: entitlements': entitlements,
+  'C8 and C9: terminating many, and events': consumerChanges,
 };

@@ -24,3 +24,18 @@ export function parseMultipart(contentType: string, body: Buffer): Part[] {
     return { headers, body: Buffer.from(text.slice(end + 2), 'latin1') };
   });
 }
+
+/** Writes a multipart/mixed body. The boundary is one that no content of a case holds. */
+export function writeMultipart(
+  parts: readonly { headers?: Readonly<Record<string, string>>; body: string | Buffer }[],
+): { contentType: string; body: Buffer } {
+  const boundary = 'cut-between-messages';
+  const pieces = parts.flatMap(({ headers = {}, body }) => {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return [Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), Buffer.from(body), Buffer.from('\r\n')];
+  });
+  return {
+    contentType: `multipart/mixed; boundary=${boundary}`,
+    body: Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]),
+  };
+}

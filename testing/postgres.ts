@@ -52,6 +52,7 @@ const DEFAULT_SETTINGS = {
 const START_TIMEOUT = 60_000;
 const STOP_TIMEOUT = 60_000;
 const PORT_ATTEMPTS = 10;
+const READY = 'database system is ready to accept connections';
 
 type Place = { folder: string; data: string; bin: string; account: Account; password: string };
 type Server = { child: ChildProcess; release: () => void; ended: Promise<void> };
@@ -207,6 +208,7 @@ async function startServer(place: Place, port: number, settings: Record<string, 
   });
   ended.then(release);
   let said = '';
+  let latest = '';
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
@@ -223,7 +225,9 @@ async function startServer(place: Place, port: number, settings: Record<string, 
     child.stderr?.on('data', (chunk: Buffer) => {
       log.add(chunk);
       if (said.length < 64 * 1024) said += chunk.toString();
-      if (!said.includes('database system is ready to accept connections')) return;
+      // Apart from what is kept for an error: clients that knock during the start can fill that.
+      latest = latest.slice(-READY.length) + chunk.toString();
+      if (!latest.includes(READY)) return;
       clearTimeout(timer);
       resolve();
     });

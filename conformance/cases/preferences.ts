@@ -13,6 +13,16 @@ export function preferences(world: World): void {
     }
   });
 
+  it('G8 a client that wants no document in answer to a write gets none, and is told so', async () => {
+    const queue = await world.queue();
+    const body = JSON.stringify({ lease: 7 });
+    const headers = { prefer: 'return=minimal', 'content-type': 'application/json' };
+    const answer = (await client.put(queue.address, { headers, body })).expect(200);
+    assert.equal(answer.headers['preference-applied'], 'return=minimal');
+    assert.equal(answer.body.length, 0);
+    assert.equal((await client.get(queue.address)).json<{ lease: number }>().lease, 7);
+  });
+
   it('G8 Preference-Applied lists only what was asked for and honoured', async () => {
     const queue = await world.queue();
     const asked = ['respond-async', 'wait=0.01', 'return=minimal', 'handling=strict', 'made-up=1'];

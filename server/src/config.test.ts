@@ -30,6 +30,9 @@ const VALUES: Record<keyof Options, [text: string, read: unknown]> = {
   'keep-transactions': ['1', 1],
   'remember-ids': ['0', 0],
   'once-lifetime': ['3600', 3600],
+  'forward-patience': ['60', 60],
+  'max-subscribers': ['1', 1],
+  'operator-url': ['https://example.org/notices?key=1', 'https://example.org/notices?key=1'],
   'disk-reserve': ['0', 0],
 };
 

@@ -103,6 +103,12 @@ function httpUrl(given: string): string {
   return url.href.replace(/\/$/, '');
 }
 
+function operatorUrl(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return url.href;
+  throw new ConfigError(`must be an http or https URL, not "${given}"`);
+}
+
 function databaseUrl(given: string): string {
   if (!/^postgres(ql)?:\/\//.test(given) || !URL.canParse(given)) {
     throw new ConfigError('must be a postgres:// URL; leave it out to use the embedded store in the data folder');
@@ -147,6 +153,9 @@ export const settings = {
   'max-timeout': seconds(3600, 'longest timeout of a transaction', 1),
   'keep-transactions': seconds(86_400, 'how long finished transactions are kept'),
   'once-lifetime': seconds(604_800, 'how long a create-next link can be used, and is remembered after its use', 1),
+  'forward-patience': seconds(259_200, 'how long a message is tried that a subscriber cannot take', 0),
+  'max-subscribers': number(1000, 'most subscribers of a destination', { min: 1 }),
+  'operator-url': optional('URL', 'gets every operator notice as a POST', operatorUrl),
   'disk-reserve': number(64 * MIB, 'posts are refused while less is free on the disk of the embedded store'),
 } as const;
 

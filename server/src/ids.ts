@@ -2,7 +2,7 @@
  * The only source of identity. Ids are numbers inside and short opaque words outside: a keyed permutation of 52 bits
  * makes them impossible to count through, and so unlikely to meet an id that a client chose that the two never mix.
  */
-import { createHmac, randomFillSync, randomUUID } from 'node:crypto';
+import { createHmac, randomFillSync, randomUUID, randomUUIDv7 } from 'node:crypto';
 
 const HALF = 26;
 const MASK = 2 ** HALF - 1;
@@ -59,6 +59,9 @@ export function createSealer(secret: Buffer): Sealer {
     },
   };
 }
+
+/** For what clients may also name themselves. Ordered by time, so that an index of them grows at its end. */
+export const newUuid = (): string => randomUUIDv7();
 
 export const newRequestId = (): string => randomUUID();
 

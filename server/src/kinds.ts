@@ -78,3 +78,31 @@ export const cidr: Kind<Cidr> = {
   expected: 'an IP address or a range such as 10.0.0.0/8',
   schema: { type: 'string' },
 };
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** In lower case. */
+export const uuid: Kind<string> = {
+  read: (text) => (UUID.test(text) ? text.toLowerCase() : undefined),
+  expected: 'a UUID',
+  schema: { type: 'string', format: 'uuid' },
+};
+
+const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt]((?:[01]\d|2[0-3]):\d\d:\d\d)(\.\d{1,9})?(?:([Zz])|([+ -])(\d\d:\d\d))$/;
+
+/** A moment, as milliseconds since the epoch. A `+` that came as a space, as it does in a careless query, is understood. */
+export const time: Kind<number> = {
+  read(text) {
+    const [, year, month, day, clock, fraction = '', , sign = '+', offset = '00:00'] = TIME.exec(text) ?? [];
+    // An offset must not lead out of the years that are written with four digits.
+    if (year === undefined || year === '0000' || year === '9999') return undefined;
+    // JavaScript takes 30 February for 2 March.
+    const date = new Date(0);
+    date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+    if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
+    const read = Date.parse(`${year}-${month}-${day}T${clock}${fraction}${sign === '-' ? '-' : '+'}${offset}`);
+    return Number.isNaN(read) ? undefined : read;
+  },
+  expected: 'a time as RFC 3339 writes it, such as 2026-01-31T12:00:00Z',
+  schema: { type: 'string', format: 'date-time' },
+};

@@ -23,6 +23,12 @@ export const paths = {
   batchOnce: both('/batch-once'),
   createNextBatch: both('/batch-once/{token}'),
 
+  subscribers: both('/subscribers'),
+  subscriber: both('/subscribers/{subscriber}'),
+  enableSubscriber: both('/subscribers/{subscriber}/enable'),
+  disableSubscriber: both('/subscribers/{subscriber}/disable'),
+  trySubscriber: both('/subscribers/{subscriber}/try-now'),
+
   receiving: resource('/queues/{name}/receiving'),
   poller: resource('/queues/{name}/poller'),
   acknowledgement: resource('/queues/{name}/messages/{message-id}/acknowledgement/{token}'),
@@ -51,6 +57,19 @@ export const paths = {
   operatorNotices: resource('/operator-notices'),
   operatorNotice: resource('/operator-notices/{notice}'),
   acknowledgeNotice: resource('/operator-notices/{notice}/acknowledge'),
+
+  consumers: resource('/consumers'),
+  consumer: resource('/consumers/{uuid}'),
+  consumerEntitlements: resource('/consumers/{uuid}/entitlements'),
+  terminateConsumer: resource('/consumers/{uuid}/terminate'),
+  reinstateConsumer: resource('/consumers/{uuid}/reinstate'),
+  terminateConsumers: resource('/consumers/terminate'),
+  entitlements: resource('/entitlements'),
+  entitlement: resource('/entitlements/{uuid}'),
+  terminateEntitlement: resource('/entitlements/{uuid}/terminate'),
+  reinstateEntitlement: resource('/entitlements/{uuid}/reinstate'),
+  terminateEntitlements: resource('/entitlements/terminate'),
+  termination: resource('/terminations/{termination}'),
 
   first: resource('/topics/{name}/first'),
   last: resource('/topics/{name}/last'),

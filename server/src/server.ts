@@ -1,7 +1,16 @@
 /** Composes the service. The program and the tests start the same thing. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Options } from './config.ts';
+import { createConsumerArea } from './consumers/consumers.ts';
+import { consumerRoutes } from './consumers/routes.ts';
+import { addresses as consumerAddresses } from './consumers/views/consumers.ts';
 import { createDuties } from './duties/duties.ts';
+import { createTerminator } from './duties/terminate.ts';
+import { createForwarding } from './forwarding/forwarding.ts';
+import { forwardingRoutes } from './forwarding/routes.ts';
+import { createNotices } from './forwarding/views/notices.ts';
+import { createOutgoing } from './forwarding/views/outgoing.ts';
 import { createLocalUris } from './http/base-url.ts';
 import { createBodyReader } from './http/body.ts';
 import { createCors } from './http/cors.ts';
@@ -40,14 +49,19 @@ export const VERSION: string = (
 
 /** What is still in flight after this long is cut off; the program has ended within ten seconds. */
 const DRAIN_MILLISECONDS = 8000;
+const TERMINATE = 'terminate in bulk';
 
 export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
   const startedAt = performance.now();
   const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
   const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
   const sealer = createSealer(store.secret);
+  let listener: Listener | undefined;
+  const addresses = (): readonly string[] => listener?.addresses ?? [];
+  const localPath = createLocalUris(options['base-url'], addresses);
   const outbound = createOutbound({
     allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
+    isOwn: (host) => addresses().some((address) => new URL(address).host === host),
   });
   const transactionPaths = createTransactionPaths(sealer);
   const transactionMessages = createTransactionMessages(store, transactionPaths);
@@ -78,9 +92,11 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     keptMilliseconds: options['keep-transactions'] * 1000,
     onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
   });
+  const consumers = createConsumerArea(store, messaging.events, sealer, consumerAddresses);
   const duties = createDuties(store, messaging, {
     rememberIds: Math.ceil(options['remember-ids'] * 1000),
     others: {
+      [TERMINATE]: createTerminator(consumers),
       'drive transactions': manager.upkeep.drive,
       'find lost transactions': manager.upkeep.findLost,
       'forget finished transactions': manager.upkeep.forget,
@@ -91,24 +107,38 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     },
     onError: (duty, error) => log.error({ duty, err: error }, 'a duty failed'),
   });
+  const ownAddress = (): string => addresses()[0] ?? '';
+  const forwarding = createForwarding({
+    ...{ store, sealer, operator, outbound },
+    ...createOutgoing({ base: () => options['base-url'] ?? ownAddress(), publicId: messaging.publicId }),
+    notices: createNotices(({ id }) => sealer.seal(id)),
+    fields: [['User-Agent', `Waypost/${VERSION}`]],
+    urlOf: (href) => (href.startsWith('/') ? ownAddress() + href : href),
+    pathOf: (url) => localPath(url, ownAddress()),
+    patience: options['forward-patience'] * 1000,
+    maxSubscribers: options['max-subscribers'],
+    place: () => `${machineName()} ${listener?.port ?? 0}`,
+    onError: (error) => log.error({ err: error }, 'forwarding failed'),
+  });
   const areas = [
     ...messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    ...forwardingRoutes(forwarding, messaging),
     ...transactionRoutes(manager.transactions, {
       outbound,
       isLocalParticipant: (path) => locals.some((local) => local.matches(path)),
     }),
     ...reservationRoutes(reservations),
+    ...consumerRoutes(consumers, { maxBatch: options['max-batch'] }),
     ...operatorRoutes(operator),
   ];
   const info = { version: VERSION, engine: store.engine, startedAt, ping: () => store.ping() };
   const bodies = createBodyReader({ body: options['max-body'], buffered: options['max-buffered'] });
-  let listener: Listener | undefined;
   let draining = false;
   const dispatch = createRouter({
     routes: [...serviceRoutes(info, areas), ...areas],
     base: { configured: options['base-url'], trustedProxies: options['trusted-proxies'] },
     bodies,
-    localPath: createLocalUris(options['base-url'], () => listener?.addresses ?? []),
+    localPath,
     cors: createCors(options['cors-origins']),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
     draining: () => draining,
@@ -121,6 +151,9 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     throw error;
   }
   duties.start();
+  await forwarding.start();
+  await subscribeOperator();
+  consumers.bulk.onStarted(() => duties.wake(TERMINATE));
   const { host } = options;
   if (!isLoopback(host)) {
     log.warn({ host }, 'listening beyond this machine without authentication: anyone who reaches the port may use it');
@@ -128,11 +161,21 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const listening = listener;
   let closing: Promise<void> | undefined;
 
+  /** The configured URL is a subscriber like any other, of the topic to which all notices go. */
+  async function subscribeOperator(): Promise<void> {
+    const href = options['operator-url'];
+    if (href === undefined) return;
+    const refused = await outbound.check(href);
+    if (refused !== undefined) log.warn({ reason: refused.message }, 'the operator URL may not be called');
+    const topic = await messaging.destinations.ensure('topic', 'operator-notices');
+    await forwarding.subscribers.configure(topic, { rel: 'post-message', href, secret: null });
+  }
+
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
     manager.drain();
-    await listening.close(DRAIN_MILLISECONDS);
+    await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
     await duties.stop();
     await manager.stop();
     await outbound.close();
@@ -141,6 +184,16 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
 
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shownHost}:${listening.port}`, close: () => (closing ??= close()) };
+}
+
+/** Tells this machine, as long as it runs, from every other one, whatever they are called. */
+function machineName(): string {
+  try {
+    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+  } catch {
+    // Not Linux: the name has to do.
+    return hostname();
+  }
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);

@@ -7,6 +7,7 @@ import { converse } from '../../testing/raw.ts';
 import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
 import { badAddresses } from './bad-addresses.fixtures.ts';
 import { badDocuments } from './bad-documents.fixtures.ts';
+import { badLinks } from './bad-links.fixtures.ts';
 import { badMessages } from './bad-messages.fixtures.ts';
 import { type BadRequest, requestBytes } from './bad-requests.fixtures.ts';
 
@@ -31,7 +32,7 @@ forEachEngine('malformed requests', (engine) => {
   });
 
   test('are each refused with a problem that names the fault', async (t) => {
-    const rows = [...badMessages, ...badAddresses, ...badDocuments];
+    const rows = [...badMessages, ...badAddresses, ...badDocuments, ...badLinks];
     assert.ok(rows.length >= 100);
     for (const row of rows) await t.test(row.what, () => refuses(row));
   });
@@ -146,6 +147,6 @@ forEachEngine('malformed requests', (engine) => {
     for (const member of ['title', 'detail']) assert.equal(typeof problem[member], 'string');
     assert.doesNotMatch(text, INSIDE);
     if (row.status === 405) assert.match(answer.headers.allow ?? '', /\bOPTIONS\b/);
-    if (row.status === 415) assert.match(answer.headers['accept-post'] ?? '', /application\/json/);
+    if (row.status === 415) assert.match(answer.headers['accept-post'] ?? '', /^\w+\/\w+/);
   }
 });

@@ -3,9 +3,15 @@
  * nothing of HTTP or processes: the load writes down what it saw, and `faults` tells what of it is impossible.
  */
 import { keyOf } from './bodies.ts';
+import { type Cut, faultsOfEntries, isTaken } from './faults.ts';
+import type { Place } from './places.ts';
+import { createReadings } from './readings.ts';
 
-/** `post`: to a queue, an answer says it is stored. `put`: under an id of its own, repeated. `topic`: to a topic. */
-export type Way = 'post' | 'put' | 'topic';
+/**
+ * How a message is posted. `post` and `batch`: once, whatever the answer. `put`, `once` and `batch-once`: again and again
+ * until there is an answer, which the service must recognise as a repetition.
+ */
+export type Way = 'post' | 'put' | 'once' | 'batch' | 'batch-once';
 
 /** What the address of a message says when all is over. `whole`: the body is the one that was sent. */
 export type Look = { status: number; state: string | undefined; whole: boolean };
@@ -14,15 +20,29 @@ export type Look = { status: number; state: string | undefined; whole: boolean }
 export type Entry = {
   readonly key: string;
   readonly way: Way;
-  readonly destination: string;
-  /** How often it was sent; more than once only under an id of its own. */
+  readonly place: Place;
+  /** How many messages were sent before it for the first time. */
+  readonly moment: number;
+  /** Those of one batch share it. */
+  readonly batch: string | undefined;
+  /** How often it was sent; more than once only where repetitions are recognised. */
   tries: number;
   /** Its address, once an answer said that it is stored. */
   location: string | undefined;
   /** How many answers said that it is stored now, not before. */
   stored: number;
-  /** The addresses under which it was received. */
+  /** How many answers said that it was stored before. */
+  repeated: number;
+  /** The addresses under which it was received for good. */
   readonly receipts: string[];
+  /** The addresses under which it was leased, with the number of the delivery. */
+  readonly deliveries: { readonly location: string; readonly count: number }[];
+  /** The number of the delivery whose acknowledgement was answered. */
+  acknowledged: number | undefined;
+  /** An acknowledgement had no answer: it may count or not. */
+  unsure: boolean;
+  /** The addresses under which it was found among the dead letters. */
+  readonly burials: string[];
   look: Look | undefined;
 };
 
@@ -31,36 +51,58 @@ export type Summary = {
   answered: number;
   unanswered: number;
   retried: number;
+  /** Posts by once-only links of which only a repetition was answered. */
+  onceRepeated: number;
   received: number;
   /** Received although no answer had come to the post. */
   receivedUnanswered: number;
   /** Taken by a receive whose answer was cut off, and still readable. */
   taken: number;
   cutReceives: number;
+  acknowledged: number;
+  redelivered: number;
+  unsure: number;
+  buried: number;
+  /** Messages of topics that readers got, each by each reader. */
+  read: number;
 };
 
 export type Ledger = {
   /** A message goes out, for the first time or again. */
-  sent(way: Way, destination: string, key: string): void;
+  sent(way: Way, place: Place, key: string, batch?: string): void;
   /** An answer said that the message is stored, or (`isNew` false) that it was stored before. */
   answered(key: string, location: string, isNew: boolean): void;
   received(destination: string, location: string, body: string): void;
   /** A receive was under way at a kill: it may have taken up to so many messages that nobody got. */
   cut(destination: string, most: number): void;
+  /** The message was leased, for the so-manieth time. The key, when it is one of ours. */
+  delivered(destination: string, location: string, body: string, count: number): string | undefined;
+  /** The acknowledgement of that delivery was answered. */
+  acknowledged(key: string, count: number): void;
+  /** The acknowledgement had no answer and is not repeated. */
+  unsure(key: string): void;
+  /** A reader of a topic has its first link: what is sent from now on it must meet, and `all`: what was sent before, too. */
+  begins(reader: string, topic: string, all: boolean): void;
+  /** A reader that follows `next` came to this message. */
+  read(reader: string, topic: string, location: string, body: string): void;
   /** What the address of a message said in the end. */
   looked(key: string, look: Look): void;
   /** Something that is wrong by itself, whatever else happened. */
   wrong(what: string): void;
-  /** The messages whose own addresses tell what became of them: answered, and not received by anybody. */
+  /** The messages whose own addresses tell what became of them: stored, and no answer told how they ended. */
   toLookAt(): Entry[];
   entries(destination?: string): Entry[];
   faults(): string[];
   summary(): Summary;
 };
 
+/** How the dead-letter queue of a queue is called. */
+export const DEAD = '.dead';
+
 export function createLedger(): Ledger {
   const entries = new Map<string, Entry>();
-  const cuts = new Map<string, { receives: number; most: number }>();
+  const cuts = new Map<string, Cut>();
+  const readings = createReadings();
   const wrong: string[] = [];
   /** Whose address it is: no two messages share one. */
   const owners = new Map<string, string>();
@@ -71,25 +113,44 @@ export function createLedger(): Ledger {
     if (owner !== key) wrong.push(`${location} stands for ${owner} and for ${key}`);
   }
 
+  /** Whose body it is; undefined, and a fault, when nobody sent it. */
+  function entryOf(destination: string, body: string): Entry | undefined {
+    const key = keyOf(body);
+    const entry = key === undefined ? undefined : entries.get(key);
+    if (entry === undefined) wrong.push(`received from ${destination} what nobody sent: ${body.slice(0, 80)}`);
+    return entry;
+  }
+
+  function comesFrom(entry: Entry, ...possible: string[]): void {
+    const { key, place } = entry;
+    if (!possible.includes(place.path)) wrong.push(`${key}, sent to ${place.path}, was received from ${possible[0]}`);
+  }
+
   return {
-    sent(way, destination, key) {
+    sent(way, place, key, batch) {
       const known = entries.get(key);
-      if (known === undefined) {
-        const fresh = {
-          key,
-          way,
-          destination,
-          tries: 1,
-          location: undefined,
-          stored: 0,
-          receipts: [],
-          look: undefined,
-        };
-        entries.set(key, fresh);
-      } else {
+      if (known !== undefined) {
         known.tries++;
-        if (way !== 'put') wrong.push(`the test sent ${key} twice`);
+        if (way === 'post' || way === 'batch') wrong.push(`the test sent ${key} twice`);
+        return;
       }
+      entries.set(key, {
+        key,
+        way,
+        place,
+        moment: entries.size,
+        batch,
+        tries: 1,
+        location: undefined,
+        stored: 0,
+        repeated: 0,
+        receipts: [],
+        deliveries: [],
+        acknowledged: undefined,
+        unsure: false,
+        burials: [],
+        look: undefined,
+      });
     },
     answered(key, location, isNew) {
       const entry = entries.get(key);
@@ -99,23 +160,45 @@ export function createLedger(): Ledger {
       }
       entry.location = location;
       if (isNew) entry.stored++;
+      else entry.repeated++;
       own(location, key);
     },
     received(destination, location, body) {
-      const key = keyOf(body);
-      const entry = key === undefined ? undefined : entries.get(key);
-      if (entry === undefined) {
-        return void wrong.push(`received from ${destination} what nobody sent: ${body.slice(0, 80)}`);
-      }
-      if (entry.destination !== destination || entry.way === 'topic') {
-        wrong.push(`${entry.key}, sent to ${entry.destination}, was received from ${destination}`);
-      }
-      entry.receipts.push(location);
+      const entry = entryOf(destination, body);
+      if (entry === undefined) return;
+      const isDead = entry.place.kind === 'leased' && destination === entry.place.path + DEAD;
+      if (isDead) entry.burials.push(location);
+      else entry.receipts.push(location);
+      if (!isDead) comesFrom(entry, destination);
       own(location, entry.key);
     },
     cut(destination, most) {
       const known = cuts.get(destination) ?? { receives: 0, most: 0 };
       cuts.set(destination, { receives: known.receives + 1, most: known.most + most });
+    },
+    delivered(destination, location, body, count) {
+      const entry = entryOf(destination, body);
+      if (entry === undefined) return undefined;
+      comesFrom(entry, destination);
+      entry.deliveries.push({ location, count });
+      own(location, entry.key);
+      return entry.key;
+    },
+    acknowledged(key, count) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entry.acknowledged = count;
+    },
+    unsure(key) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entry.unsure = true;
+    },
+    begins: (reader, topic, all) => readings.begins(reader, topic, all ? 0 : entries.size),
+    read(reader, topic, location, body) {
+      const entry = entryOf(topic, body);
+      if (entry === undefined) return;
+      comesFrom(entry, topic);
+      own(location, entry.key);
+      readings.read(reader, topic, entry.key);
     },
     looked(key, look) {
       const entry = entries.get(key);
@@ -123,14 +206,13 @@ export function createLedger(): Ledger {
     },
     wrong: (what) => void wrong.push(what),
     toLookAt: () =>
-      [...entries.values()].filter((entry) => entry.location !== undefined && entry.receipts.length === 0),
+      [...entries.values()].filter(
+        ({ location, receipts, acknowledged, burials }) =>
+          location !== undefined && receipts.length === 0 && acknowledged === undefined && burials.length === 0,
+      ),
     entries: (destination) =>
-      [...entries.values()].filter((entry) => destination === undefined || entry.destination === destination),
-    faults() {
-      const all = [...entries.values()];
-      const most = new Map([...cuts].map(([destination, cut]) => [destination, cut.most]));
-      return [...wrong, ...all.flatMap(faultsOf), ...overdrawn(all, most)];
-    },
+      [...entries.values()].filter(({ place }) => destination === undefined || place.path === destination),
+    faults: () => [...wrong, ...faultsOfEntries([...entries.values()], cuts), ...readings.faults(entries)],
     summary() {
       const all = [...entries.values()];
       const count = (which: (entry: Entry) => boolean): number => all.filter(which).length;
@@ -139,52 +221,17 @@ export function createLedger(): Ledger {
         answered: count((entry) => entry.location !== undefined),
         unanswered: count((entry) => entry.location === undefined),
         retried: count((entry) => entry.tries > 1),
+        onceRepeated: count((entry) => entry.repeated > 0 && entry.stored === 0 && entry.way !== 'put'),
         received: count((entry) => entry.receipts.length > 0),
         receivedUnanswered: count((entry) => entry.receipts.length > 0 && entry.location === undefined),
         taken: count(isTaken),
         cutReceives: [...cuts.values()].reduce((sum, cut) => sum + cut.receives, 0),
+        acknowledged: count((entry) => entry.acknowledged !== undefined),
+        redelivered: count((entry) => entry.deliveries.length > 1),
+        unsure: count((entry) => entry.unsure),
+        buried: count((entry) => entry.burials.length > 0),
+        read: readings.count(),
       };
     },
   };
-}
-
-/** Nobody received it, and its address says that somebody's receive has taken it. */
-function isTaken({ way, location, receipts, look }: Entry): boolean {
-  if (way === 'topic' || location === undefined || receipts.length > 0) return false;
-  return look !== undefined && look.status === 200 && look.whole && look.state === 'acknowledged';
-}
-
-/** What is impossible about one message. */
-function faultsOf(entry: Entry): string[] {
-  const { key, way, destination, location, receipts, stored, tries } = entry;
-  const name = `${key} (${way} to ${destination})`;
-  const faults: string[] = [];
-  if (receipts.length > 1) faults.push(`${name} was received ${receipts.length} times`);
-  if (stored > 1) faults.push(`${name} was stored ${stored} times in ${tries} tries`);
-  if (way === 'put' && location === undefined) faults.push(`${name} had no answer in ${tries} tries`);
-  if (location === undefined || receipts.length > 0) return faults;
-  if (way === 'topic') {
-    if (entry.look?.status !== 200 || !entry.look.whole) faults.push(`${name} is lost: ${describe(entry)}`);
-  } else if (!isTaken(entry)) faults.push(`${name} is lost: ${describe(entry)}`);
-  return faults;
-}
-
-function describe({ location, look }: Entry): string {
-  if (look === undefined) return `nobody received it and nobody looked at ${location}`;
-  const body = look.whole || look.status !== 200 ? '' : ', with another body';
-  return `${location} says ${look.status} ${look.state ?? ''}${body}`;
-}
-
-/** More messages vanished from a queue than the receives under way at the kills could have taken. */
-function overdrawn(entries: readonly Entry[], most: ReadonlyMap<string, number>): string[] {
-  const taken = new Map<string, number>();
-  for (const entry of entries) {
-    if (isTaken(entry)) taken.set(entry.destination, (taken.get(entry.destination) ?? 0) + 1);
-  }
-  return [...taken]
-    .filter(([destination, count]) => count > (most.get(destination) ?? 0))
-    .map(([destination, count]) => {
-      const possible = most.get(destination) ?? 0;
-      return `${count} messages of ${destination} were taken, but the receives cut off could take ${possible} only`;
-    });
 }

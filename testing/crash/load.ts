@@ -1,124 +1,154 @@
-/** Clients that post, put and receive as fast as they can while the service is killed under them. */
-import type { Answer } from '../http.ts';
-import { bodyOf } from './bodies.ts';
+/** Clients of every kind, as fast as they can, while the service is killed under them. */
+import { post, put, receive, type Wish } from './direct.ts';
 import { type Client, createClient } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 import type { CrashNode } from './node.ts';
-import { messagesIn } from './parts.ts';
-import { createPlaces, type Places } from './places.ts';
+import { createOncePoster, postBatch } from './once.ts';
+import { createPlaces, type Place, type Places } from './places.ts';
 import type { Random } from './random.ts';
+import { createReader, type Reader, type ReaderOptions } from './readers.ts';
+import { LEASED_SETTINGS, randomConduct, work } from './workers.ts';
 
 export type Load = {
   readonly queues: Places;
+  readonly leased: Places;
   readonly topics: Places;
+  readonly readers: readonly Reader[];
   /** Ends when every client has its last answer. The service has to be up for that. */
   stop(): Promise<void>;
+  /** Hangs up, whatever is under way. */
+  close(): void;
 };
 
-/** How a receiver asks. */
-export type Wish = { max?: number; wait?: number };
-
-const POSTERS = 12;
-const PUTTERS = 6;
-const TOPIC_POSTERS = 2;
+const POSTERS = 8;
+const PUTTERS = 4;
+const ONCE_POSTERS = 3;
+const ONCE_BATCHERS = 1;
 const RECEIVERS: readonly Wish[] = [{}, { wait: 0.3 }, { wait: 0.3 }, { max: 5 }, { max: 20, wait: 0.2 }];
+const LEASED_ONCE_POSTERS = 2;
+const WORKERS = [1, 1, 2, 5, 5];
+const TOPIC_POSTERS = 2;
+const READERS: readonly ReaderOptions[] = [
+  { name: 'reader-1', from: 'first' },
+  { name: 'reader-2', from: 'first', max: 20 },
+  { name: 'reader-3', from: 'next' },
+];
 /** Fewer than a service keeps of the messages received from one queue. */
 const MOST_IN_QUEUE = 5000;
 const MOST_IN_TOPIC = 5000;
 /** How many puts are repeated although they were answered. */
 const NEEDLESS_REPEATS = 0.1;
-const PATIENCE = 1000;
+const LARGEST_BATCH = 5;
 
 export function startLoad(nodes: readonly CrashNode[], random: Random, ledger: Ledger): Load {
   const queues = createPlaces('queue', MOST_IN_QUEUE, random);
+  const leased = createPlaces('leased', MOST_IN_QUEUE, random);
   const topics = createPlaces('topic', MOST_IN_TOPIC, random);
   const clients: Client[] = [];
   const running: Promise<void>[] = [];
+  const readers: Reader[] = [];
   let stopping = false;
 
-  function run(step: (client: Client, turn: number) => Promise<void>): void {
-    const client = createClient(nodes, random, ledger);
-    clients.push(client);
-    running.push(
-      (async () => {
-        for (let turn = 1; !stopping; turn++) await step(client, turn);
-      })(),
-    );
+  /** Starts clients; each has its name and does one step after another. */
+  function run(name: string, count: number, begin: (client: Client) => (key: string) => Promise<unknown>): void {
+    for (let n = 1; n <= count; n++) {
+      const client = createClient(nodes, random, ledger);
+      const step = begin(client);
+      clients.push(client);
+      running.push(
+        (async () => {
+          for (let turn = 1; !stopping; turn++) await step(`${name}-${n}-${turn}`);
+        })(),
+      );
+    }
   }
 
-  for (let n = 1; n <= POSTERS; n++) {
-    run((client, turn) => post(client, ledger, 'post', `/queues/${queues.next()}`, `post-${n}-${turn}`));
+  const settings = new Map<string, Promise<unknown>>();
+  /** A leased queue with its settings, which are there before its first message. */
+  async function nextLeased(client: Client, messages = 1): Promise<Place> {
+    const place = leased.next(messages);
+    const set = settings.get(place.path) ?? configure(client, ledger, place.path);
+    settings.set(place.path, set);
+    await set;
+    return place;
   }
-  for (let n = 1; n <= TOPIC_POSTERS; n++) {
-    run((client, turn) => post(client, ledger, 'topic', `/topics/${topics.next()}`, `topic-${n}-${turn}`));
+  const keysOf = (key: string): string[] =>
+    Array.from({ length: 1 + random.below(LARGEST_BATCH) }, (_, index) => `${key}-${index + 1}`);
+
+  run('post', POSTERS, (client) => (key) => post(client, ledger, queues.next(), key));
+  run('put', PUTTERS, (client) => async (key) => {
+    const place = queues.next();
+    await put(client, ledger, place, key);
+    if (random.fraction() < NEEDLESS_REPEATS) await put(client, ledger, place, key);
+  });
+  run('once', ONCE_POSTERS, (client) => {
+    const poster = createOncePoster(client, ledger, random, 'once');
+    return (key) => poster.post(queues.next(), [key]);
+  });
+  run('batch-once', ONCE_BATCHERS, (client) => {
+    const poster = createOncePoster(client, ledger, random, 'batch-once');
+    return (key) => {
+      const keys = keysOf(key);
+      return poster.post(queues.next(keys.length), keys);
+    };
+  });
+  for (const wish of RECEIVERS) run('receive', 1, (client) => () => receive(client, ledger, queues.recent(), wish));
+
+  run('leased-post', 1, (client) => async (key) => post(client, ledger, await nextLeased(client), key));
+  run('leased-once', LEASED_ONCE_POSTERS, (client) => {
+    const poster = createOncePoster(client, ledger, random, 'once');
+    return async (key) => poster.post(await nextLeased(client), [key]);
+  });
+  run('leased-batch', 1, (client) => async (key) => {
+    const keys = keysOf(key);
+    await postBatch(client, ledger, await nextLeased(client, keys.length), keys);
+  });
+  run('leased-batch-once', 1, (client) => {
+    const poster = createOncePoster(client, ledger, random, 'batch-once');
+    return async (key) => {
+      const keys = keysOf(key);
+      await poster.post(await nextLeased(client, keys.length), keys);
+    };
+  });
+  for (const max of WORKERS) {
+    const how = { max, wait: 0.2, conduct: (key: string) => randomConduct(random, key) };
+    run('work', 1, (client) => () => work(client, ledger, leased.recent(), how));
   }
-  for (let n = 1; n <= PUTTERS; n++) {
-    run(async (client, turn) => {
-      const [queue, key] = [`/queues/${queues.next()}`, `put-${n}-${turn}`];
-      await put(client, ledger, queue, key);
-      if (random.fraction() < NEEDLESS_REPEATS) await put(client, ledger, queue, key);
+
+  run('topic', TOPIC_POSTERS, (client) => (key) => post(client, ledger, topics.next(), key));
+  run('topic-once', 1, (client) => {
+    const poster = createOncePoster(client, ledger, random, 'once');
+    return (key) => poster.post(topics.next(), [key]);
+  });
+  for (const options of READERS) {
+    run('read', 1, (client) => {
+      const reader = createReader(client, ledger, options);
+      readers.push(reader);
+      return () => reader.read(topics.recent(), 0.2);
     });
-  }
-  for (const wish of RECEIVERS) {
-    run((client) => receive(client, ledger, `/queues/${queues.recent()}`, wish).then(() => {}));
   }
 
   return {
     queues,
+    leased,
     topics,
+    readers,
     async stop() {
       stopping = true;
       await Promise.all(running);
+    },
+    close() {
+      stopping = true;
       for (const client of clients) client.close();
     },
   };
 }
 
-/** One try. Whether a post without an answer was stored is never known, so it is not repeated. */
-async function post(client: Client, ledger: Ledger, way: 'post' | 'topic', path: string, key: string): Promise<void> {
-  ledger.sent(way, path, key);
-  const answer = await client.send(path, { method: 'POST', body: bodyOf(key) });
-  if (answer === undefined || isBusy(answer)) return;
-  if (answer.status !== 204) ledger.wrong(`POST ${path} of ${key} was answered ${answer.status}: ${answer.text()}`);
-  else ledger.answered(key, pathOf(answer.headers.location), true);
-}
-
-/** Tries until there is an answer, under the same id. */
-async function put(client: Client, ledger: Ledger, queue: string, key: string): Promise<void> {
-  const path = `${queue}/messages/${key}`;
-  for (let patience = PATIENCE; patience > 0; patience--) {
-    ledger.sent('put', queue, key);
-    const answer = await client.send(path, { method: 'PUT', body: bodyOf(key) });
-    if (answer === undefined || isBusy(answer)) continue;
-    if (answer.status !== 200 && answer.status !== 201) {
-      ledger.wrong(`PUT ${path} was answered ${answer.status}: ${answer.text()}`);
-    } else ledger.answered(key, pathOf(answer.headers.location), answer.status === 201);
-    return;
+async function configure(client: Client, ledger: Ledger, queue: string): Promise<void> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await client.insist(queue, { method: 'PUT', headers, body: LEASED_SETTINGS });
+  // 200: the first try had no answer.
+  if (answer.status !== 201 && answer.status !== 200) {
+    ledger.wrong(`PUT ${queue} was answered ${answer.status}: ${answer.text()}`);
   }
-}
-
-/** How many messages came. */
-export async function receive(client: Client, ledger: Ledger, queue: string, { max, wait }: Wish): Promise<number> {
-  const path = `${queue}/receiving${max === undefined ? '' : `?max=${max}`}`;
-  const headers: Record<string, string> = wait === undefined ? {} : { 'accept-wait': String(wait) };
-  const answer = await client.send(path, { method: 'POST', headers });
-  if (answer === undefined) ledger.cut(queue, max ?? 1);
-  // A queue is made by the first message in it.
-  if (answer === undefined || isBusy(answer) || answer.status === 204 || answer.status === 404) return 0;
-  if (answer.status !== 200) {
-    ledger.wrong(`POST ${path} was answered ${answer.status}: ${answer.text()}`);
-    return 0;
-  }
-  const messages = messagesIn(answer);
-  if (messages.length === 0 || messages.length > (max ?? 1)) ledger.wrong(`${path} gave ${messages.length} messages`);
-  for (const { location, body } of messages) ledger.received(queue, pathOf(location), body);
-  return messages.length;
-}
-
-/** The service said that it cannot serve now, and did not say what became of the request. */
-const isBusy = ({ status }: Answer): boolean => status === 503;
-
-/** Addresses without the name of the node that gave them. */
-export function pathOf(location: string | undefined): string {
-  return URL.canParse(location ?? '') ? new URL(location ?? '').pathname : `(no address: ${location})`;
 }

@@ -4,30 +4,39 @@
  */
 import type { Random } from './random.ts';
 
+/**
+ * `queue`: its messages are received for good, so once at most. `leased`: they are leased until they are acknowledged or
+ * dead. `topic`: they stay, and everyone reads them.
+ */
+export type Kind = 'queue' | 'leased' | 'topic';
+
+export type Place = { readonly kind: Kind; readonly path: string };
+
 export type Places = {
-  /** Where the next message goes. */
-  next(): string;
-  /** One of those lately in use. */
+  /** Where the next message, or the next few, go. */
+  next(messages?: number): Place;
+  /** The path of one of those lately in use. */
   recent(): string;
+  /** The paths of all. */
   all(): readonly string[];
 };
 
 const RECENT = 3;
 
-export function createPlaces(prefix: string, most: number, random: Random): Places {
-  const names: string[] = [];
+export function createPlaces(kind: Kind, most: number, random: Random): Places {
+  const paths: string[] = [];
   let left = 0;
-  const next = (): string => {
-    if (left === 0) {
-      names.push(`${prefix}-${names.length + 1}`);
-      left = most;
-    }
-    left--;
-    return names.at(-1) as string;
-  };
+  const pathOf = (n: number): string => `/${kind === 'topic' ? 'topics' : 'queues'}/${kind}-${n}`;
   return {
-    next,
-    recent: () => (names.length === 0 ? `${prefix}-1` : random.pick(names.slice(-RECENT))),
-    all: () => names,
+    next(messages = 1) {
+      if (left < messages) {
+        paths.push(pathOf(paths.length + 1));
+        left = most;
+      }
+      left -= messages;
+      return { kind, path: paths.at(-1) as string };
+    },
+    recent: () => (paths.length === 0 ? pathOf(1) : random.pick(paths.slice(-RECENT))),
+    all: () => paths,
   };
 }

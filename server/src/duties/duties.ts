@@ -12,6 +12,8 @@ export type Duty = () => Promise<number>;
 export interface Duties {
   start(): void;
   stop(): Promise<void>;
+  /** Has a duty run now: there is something for it to do. */
+  wake(name: string): void;
   /** Runs every duty until nothing more is due now. */
   runOnce(): Promise<void>;
 }
@@ -78,6 +80,7 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
       for (const { timer } of timers.values()) clearTimeout(timer);
       await Promise.all(running);
     },
+    wake: (name) => arm(name, 0),
     async runOnce() {
       for (const duty of Object.values(duties)) while ((await duty()) === 0);
     },

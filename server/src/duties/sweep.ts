@@ -31,6 +31,10 @@ async function sweepPiece(tx: Tx, dest: number): Promise<boolean> {
       (SELECT id FROM ${message} WHERE dest = $1 AND pos IS NOT NULL ORDER BY pos LIMIT ${CHUNK})`;
     if ((await tx.run(text, [dest])) > 0) return true;
   }
+  await tx.run('DELETE FROM subscriber_attempts WHERE subscriber IN (SELECT id FROM subscriber WHERE dest = $1)', [
+    dest,
+  ]);
+  await tx.run('DELETE FROM subscriber WHERE dest = $1', [dest]);
   const names = `DELETE FROM message_name WHERE dest = $1 AND hash IN
     (SELECT hash FROM message_name WHERE dest = $1 LIMIT ${CHUNK})`;
   return (await tx.run(names, [dest])) > 0;

@@ -28,6 +28,8 @@ export interface Document {
   readonly items?: readonly Document[];
   /** Media types in the order of preference; the first is the default. Endings tell JSON from XML. */
   readonly types?: readonly string[];
+  /** The XML form where it is not made of the fields: Atom, for example. */
+  readonly xml?: (absolute: (href: string) => string) => XmlNode;
   /** Changes with the state; yields the ETag. */
   readonly version?: string | number;
   /** A page for people, served when a browser asks. */
@@ -66,7 +68,7 @@ function fingerprint(body: Buffer): string {
 function write(document: Document, type: string, absolute: (href: string) => string): string {
   if (type === 'text/html' && document.html !== undefined) return document.html();
   if (type.endsWith('json')) return `${JSON.stringify(toJson(document, absolute), null, 2)}\n`;
-  return `${renderXml(toXml(document, absolute))}\n`;
+  return `${renderXml(document.xml === undefined ? toXml(document, absolute) : document.xml(absolute))}\n`;
 }
 
 export function toJson(document: Document, absolute: (href: string) => string): Record<string, unknown> {

@@ -88,9 +88,15 @@ export function xmlFields(root: XmlElement): InputFields {
   for (const child of root.children) {
     if (child.name === 'link' && (child.namespace === ATOM || child.namespace === '')) continue;
     if (child.name in fields) throw new Problem('invalid', `<${shown(child.name)}> must be given once`);
-    fields[child.name] = child.children.length === 0 ? child.text.trim() : xmlFields(child);
+    fields[child.name] = isPlain(child) ? child.text.trim() : xmlFields(child);
   }
   return fields;
+}
+
+/** An element that says all it has to say in its text. `<product id="p1"/>` says it in its attributes. */
+function isPlain({ children, text, attributes }: XmlElement): boolean {
+  if (children.length > 0) return false;
+  return text.trim() !== '' || Object.keys(attributes).length === 0;
 }
 
 function readForm(body: Buffer): InputFields {

@@ -95,6 +95,19 @@ const MALFORMED: Readonly<Record<string, [ProblemCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'the request was not complete in time'],
 };
 
+type ParseError = Error & { code?: string; reason?: string; rawPacket?: Buffer; bytesParsed?: number };
+
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/\d\.\d\r?$/;
+
+/** An unknown method or version is one only in a request that is otherwise HTTP; else it is just noise. */
+function isHttp({ code, reason, rawPacket, bytesParsed = 0 }: ParseError): boolean {
+  if (code === 'HPE_INVALID_VERSION') return reason === 'Invalid HTTP version';
+  if (code !== 'HPE_INVALID_METHOD') return true;
+  const text = rawPacket?.toString('latin1') ?? '';
+  const from = text.lastIndexOf('\n', bytesParsed - 1) + 1;
+  return REQUEST_LINE.test(text.slice(from).split('\n', 1)[0] ?? '');
+}
+
 const NOT_HTTP: [ProblemCode, string] = ['bad-request', 'the request is not well-formed HTTP/1.1'];
 
 /**
@@ -104,7 +117,7 @@ const NOT_HTTP: [ProblemCode, string] = ['bad-request', 'the request is not well
  */
 function createMalformedAnswers(latest: WeakMap<Socket, Exchange>, bodies: BodyReader) {
   const refused = new WeakSet<Socket>();
-  return (error: Error & { code?: string; reason?: string }, socket: Socket): void => {
+  return (error: ParseError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
@@ -112,9 +125,7 @@ function createMalformedAnswers(latest: WeakMap<Socket, Exchange>, bodies: BodyR
     // The parser complains of each further piece.
     if (refused.has(socket)) return;
     refused.add(socket);
-    // The same code also stands for a version that is followed by something else than the end of its line.
-    const known = error.code !== 'HPE_INVALID_VERSION' || error.reason === 'Invalid HTTP version';
-    const [code, detail] = (known && MALFORMED[error.code ?? '']) || NOT_HTTP;
+    const [code, detail] = (isHttp(error) && MALFORMED[error.code ?? '']) || NOT_HTTP;
     const problem = new Problem(code, detail);
     const before = latest.get(socket);
     if (before === undefined || before.response.writableFinished) writeRaw(socket, problem);

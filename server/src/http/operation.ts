@@ -44,6 +44,14 @@ export interface Route {
   /** The area, for grouping in the description. */
   readonly area: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
+  /** Methods that are not there on purpose: what to say, and where to go instead, to a client that tries one. */
+  readonly refusals?: Readonly<Partial<Record<Method, (request: Request) => Promise<Refusal>>>>;
+}
+
+/** Belongs to a 405. */
+export interface Refusal {
+  readonly detail: string;
+  readonly links: readonly { readonly rel: string; readonly href: string }[];
 }
 
 /** The methods a resource answers, for Allow. HEAD comes with GET; OPTIONS is always there. */

@@ -30,12 +30,14 @@ export function readPage(request: Request): Page {
   const [, direction, key] = /^([ab])(.*)$/s.exec(text) ?? [];
   // A key that we did not write may be one that the store cannot read.
   const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
-  if (direction === undefined || key === undefined || !isOurs) {
-    throw new Problem('bad-query', 'cursor is not one that this service gave out', {
-      errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
-    });
-  }
+  if (direction === undefined || key === undefined || !isOurs) throw badCursor();
   return { limit, key, backwards: direction === 'b' };
+}
+
+export function badCursor(): Problem {
+  return new Problem('bad-query', 'cursor is not one that this service gave out', {
+    errors: [{ parameter: 'cursor', detail: 'must be taken from a next or prev link' }],
+  });
 }
 
 /** Makes a slice of `limit + 1` rows that were read in the direction of the page. */
@@ -48,6 +50,18 @@ export function sliceOf<T>(page: Page, rows: readonly T[]): Slice<T> {
 
 /** The links of a page: itself, the first page, and its neighbours where there are some. */
 export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T) => string): Link[] {
+  const [first, last] = [slice.items[0], slice.items.at(-1)];
+  return neighbourLinks(request, {
+    next: slice.hasNext && last !== undefined ? keyOf(last) : undefined,
+    prev: slice.hasPrevious && first !== undefined ? keyOf(first) : undefined,
+  });
+}
+
+/** The same for a page that knows the keys behind which its neighbours begin. */
+export function neighbourLinks(
+  request: Request,
+  { next, prev }: { readonly next: string | undefined; readonly prev: string | undefined },
+): Link[] {
   const href = (cursor: string | undefined): string => {
     const query = new URLSearchParams(request.query);
     query.delete('cursor');
@@ -58,9 +72,7 @@ export function pageLinks<T>(request: Request, slice: Slice<T>, keyOf: (item: T)
     { rel: 'self', href: request.query.size === 0 ? request.path : `${request.path}?${request.query}` },
     { rel: 'first', href: href(undefined) },
   ];
-  const first = slice.items[0];
-  const last = slice.items.at(-1);
-  if (slice.hasNext && last !== undefined) links.push({ rel: 'next', href: href(`a${keyOf(last)}`) });
-  if (slice.hasPrevious && first !== undefined) links.push({ rel: 'prev', href: href(`b${keyOf(first)}`) });
+  if (next !== undefined) links.push({ rel: 'next', href: href(`a${next}`) });
+  if (prev !== undefined) links.push({ rel: 'prev', href: href(`b${prev}`) });
   return links;
 }

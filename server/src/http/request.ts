@@ -17,7 +17,8 @@ export interface Request {
   readonly prefer: Preferences;
   /** Whether the client is known to have hung up. */
   readonly gone: boolean;
-  onGone(callback: () => void): void;
+  /** Gives a function that takes the wish back. */
+  onGone(callback: () => void): () => void;
   /** The path of a URI of this service, undefined for any other URI. */
   localPath(uri: string): string | undefined;
 }
@@ -77,8 +78,9 @@ export class HttpRequest implements Request {
     return this.#response.destroyed || this.#message.socket.destroyed;
   }
 
-  onGone(callback: () => void): void {
+  onGone(callback: () => void): () => void {
     this.#response.once('close', callback);
+    return () => this.#response.off('close', callback);
   }
 
   localPath(uri: string): string | undefined {

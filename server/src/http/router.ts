@@ -6,7 +6,7 @@ import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
 import { type BaseUrlOptions, baseOf } from './base-url.ts';
 import type { BodyReader } from './body.ts';
-import { allowedMethods, type Method, type Operation, type Route } from './operation.ts';
+import { allowedMethods, type Method, type Operation, type Refusal, type Route } from './operation.ts';
 import { HttpRequest } from './request.ts';
 import { type Exchange, writeAnswer, writeProblem } from './writer.ts';
 
@@ -58,9 +58,14 @@ export function createRouter(options: RouterOptions): Dispatch {
     if (message.method === 'OPTIONS') return optionsAnswer(route, allow);
     const method = (message.method === 'HEAD' ? 'GET' : message.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
-    if (operation === undefined) throw methodNotAllowed(message.method as string, route, allow);
     const { id } = exchange;
     const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
+    if (operation === undefined) {
+      const refusal = Object.hasOwn(route.refusals ?? {}, method)
+        ? await route.refusals?.[method]?.(request)
+        : undefined;
+      throw methodNotAllowed(message.method as string, route, allow, refusal);
+    }
     const body = bodies.read(message);
     request.body = body instanceof Promise ? await body : body;
     return operation.handle(request);
@@ -120,10 +125,9 @@ function optionsAnswer(route: Route, allow: string): Answer {
   return { status: 204, headers };
 }
 
-function methodNotAllowed(method: string, route: Route, allow: string): Problem {
-  return new Problem('method-not-allowed', `${method} is not possible on ${route.title.toLowerCase()}; use ${allow}`, {
-    headers: { Allow: allow },
-  });
+function methodNotAllowed(method: string, route: Route, allow: string, refusal: Refusal | undefined): Problem {
+  const detail = refusal?.detail ?? `${method} is not possible on ${route.title.toLowerCase()}; use ${allow}`;
+  return new Problem('method-not-allowed', detail, { headers: { Allow: allow }, links: refusal?.links ?? [] });
 }
 
 /** Path and query of a request target, which may be an absolute URI. */

@@ -7,6 +7,7 @@ import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks, type Link } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
+import { parsePrefer } from './prefer.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** What the writer knows of the exchange, even when the request could not be read. */
@@ -64,6 +65,11 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
       etag = found.etag;
     }
   }
+  if (answer.document !== undefined && !isSafe && prefersMinimal(message)) {
+    // The fields say what was done; whoever wants the document follows Location or its own address.
+    headers.push('Preference-Applied', 'return=minimal');
+    content = undefined;
+  }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
@@ -96,6 +102,11 @@ async function writeStream(
   } finally {
     response.end();
   }
+}
+
+function prefersMinimal({ headers: { prefer } }: IncomingMessage): boolean {
+  if (prefer === undefined) return false;
+  return parsePrefer(Array.isArray(prefer) ? prefer.join(', ') : prefer).return === 'minimal';
 }
 
 function withAbsolute(links: readonly Link[], absolute: (href: string) => string): Link[] {

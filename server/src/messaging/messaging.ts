@@ -142,7 +142,12 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
         ready: await withReadyMessages(tx, waitedFor, MOST_MISSED),
         positions: await lastPositions(tx, waitedFor),
       }));
-      for (const [destination, count] of ready) waiters.wake(destination, count);
+      for (const destination of waitedFor) {
+        const count = ready.get(destination);
+        // Deleted between a waiter's look-up and its waiting, or by a node whose announcement was lost.
+        if (count === undefined) waiters.dismiss(destination);
+        else if (count > 0) waiters.wake(destination, count);
+      }
       for (const [topic, last] of positions) if (seen.get(topic) !== last) waiters.wake(topic, 1);
       seen = positions;
     },

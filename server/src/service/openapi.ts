@@ -23,6 +23,8 @@ content at all and come back byte for byte with their Content-Type.`;
 const tagDescriptions: Readonly<Record<string, string>> = {
   Service: 'The root, and what the service tells about itself',
   Messaging: 'Queues and topics: posting, once-only posting, batches, receiving, leases, reading, streams',
+  Transactions: 'Two-phase commit over resources of any service that take part',
+  Reservations: 'Flights and hotel rooms, reserved as parts of a transaction',
   Operator: 'Notices for the people who run the service',
 };
 
@@ -34,7 +36,7 @@ export function describeService(routes: readonly Route[], version: string, base:
     info: {
       title: 'Waypost',
       version,
-      summary: 'A link-driven message broker in one HTTP service.',
+      summary: 'A link-driven message broker and transaction manager in one HTTP service.',
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -37,6 +37,13 @@ test('every relation that is handed out is explained', async () => {
   const { link } = await post(`${url}/queues/jobs/post-once`);
   await post(link('create-next'), 'hello');
   await post(`${url}/queues/jobs/purge`);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const consumer = await post(`${url}/consumers`, 'name=Ada', form);
+  const granted = await post(consumer.link('entitlements'), 'product=atlas', form);
+  await post(consumer.link('entitlements'), 'product=atlas', form);
+  await post(granted.link('terminate'));
+  note(await request(`${url}/entitlements`, { headers: { accept: 'application/json' } }));
+  await post(consumer.link('terminate'));
 
   const visited = new Set<string>();
   const open = [`${url}/`, `${url}/queues?per_page=1`];

@@ -10,6 +10,11 @@ export const relations = {
 
   queues: 'the list of queues; POST creates one',
   topics: 'the list of topics; POST creates one',
+  'transaction-manager': 'the list of transactions; POST begins one',
+  'airline-reservations': 'the list of flight reservations; POST makes one, as part of a transaction',
+  'hotel-reservations': 'the list of hotel reservations; POST makes one, as part of a transaction',
+  consumers: 'the list of consumers; POST creates one',
+  entitlements: 'the list of entitlements, of all or of one consumer; POST grants one',
   'operator-notices': 'what a person should look at',
   acknowledge: 'of a notice: POST says that someone has looked at it',
   'service-desc': 'the interface for programs, as OpenAPI',
@@ -30,6 +35,24 @@ export const relations = {
   'dead-letter': 'the queue that takes the messages that died here',
   redrive: 'POST sends dead letters back to where they came from',
 
+  transaction: 'the transaction that the resource is part of',
+  'transaction-state': 'the state that the transaction manager changes in its two phases',
+  participants: 'of a transaction: who takes part; POST or LINK registers one more',
+  participant: 'who takes part in the transaction: a transaction-state resource of any service',
+  commit: 'POST commits the transaction',
+  rollback: 'POST rolls the transaction back',
+  ticket: 'of a flight reservation: its ticket, once the transaction is committed',
+  room: 'of a hotel reservation: its room, once the transaction is committed',
+  reservation: 'the reservation that the resource belongs to',
+  'retry-now': 'POST tries again at once instead of waiting',
+  resolve: 'POST records what was done by hand, with who and why',
+
+  consumer: 'whose entitlement it is',
+  entitlement: 'the entitlement that is meant',
+  terminate: 'POST ends the consumer, or the entitlement; of a list: those that the body names. Nothing is deleted',
+  reinstate: 'POST undoes a termination',
+  events: 'the topic that tells of every change of a consumer or an entitlement',
+
   generator: 'the destination a message came from',
   'reply-to': 'where the poster wants answers: POST them there',
   'reply-to-once': 'the same as post-message-once of the destination for answers',
@@ -39,6 +62,7 @@ export const relations = {
 
 /** Relations of address templates: a part is to be filled in. */
 export const templateRelations = {
+  search: 'the same list, narrowed down by what is filled in',
   queue: 'a queue, by its name',
   topic: 'a topic, by its name',
   message: 'a message of the queue, by an id of your own choice: PUT posts it, and a repeat changes nothing',

@@ -29,6 +29,8 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
     { rel: 'transaction-manager', href: paths.transactionManager.href({}) },
     { rel: 'airline-reservations', href: paths.reservations.airline.href({}) },
     { rel: 'hotel-reservations', href: paths.reservations.hotel.href({}) },
+    { rel: 'consumers', href: paths.consumers.href({}) },
+    { rel: 'entitlements', href: paths.entitlements.href({}) },
     { rel: 'operator-notices', href: paths.operatorNotices.href({}) },
     { rel: 'service-desc', href: paths.serviceDescription.href({}), type: 'application/vnd.oai.openapi+json' },
     { rel: 'service-doc', href: paths.serviceDocumentation.href({}), type: 'text/html' },

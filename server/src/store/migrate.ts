@@ -4,7 +4,9 @@ import { Problem } from '../problems.ts';
 import type { Dialect } from './dialect.ts';
 import { messaging } from './migrations/0001-messaging.ts';
 import { operator } from './migrations/0002-operator.ts';
+import { forwarding } from './migrations/0003-forwarding.ts';
 import { transactions } from './migrations/0004-transactions.ts';
+import { consumers } from './migrations/0005-consumers.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -18,7 +20,7 @@ export interface Migration {
 }
 
 /** In the order of their versions; a landed one never changes. */
-export const migrations: readonly Migration[] = [messaging, operator, transactions];
+export const migrations: readonly Migration[] = [messaging, operator, forwarding, transactions, consumers];
 
 export const SCHEMA_VERSION = migrations.length;
 

@@ -87,11 +87,12 @@ async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['lim
   let length = posting.messages.length;
   let bytes = posting.messages.reduce((sum, message) => sum + message.body.length, 0);
   for (const place of tx.dialect.places) {
-    const counted =
+    // What will appear later counts as well: it was promised its room.
+    const inPlace =
       posting.kind === 'queue'
-        ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0
-           UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`
+        ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0`
         : `SELECT length(body) AS size FROM ${place.message} WHERE dest = $1 AND pos IS NOT NULL`;
+    const counted = `${inPlace} UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`;
     const row = await tx.get<{ length: number; bytes: number | null }>(
       `SELECT count(*) AS length, CAST(sum(size) AS BIGINT) AS bytes FROM (${counted} LIMIT $2) AS waiting`,
       [posting.destination, (limits.length ?? Number.MAX_SAFE_INTEGER - 1) + 1],
@@ -163,8 +164,8 @@ async function insertDelivery(tx: Tx, destination: number, message: NewMessage):
 }
 
 /**
- * Its place in the order comes with the commit; until then the negative of its arrival keeps the order among what is held.
- * What it took that a rollback must free again is noted.
+ * Its place in the order comes with the commit; until then a negative one tells in which order the transaction's messages
+ * were posted. What it took that a rollback must free again is noted.
  */
 async function holdMessage(tx: Tx, posting: Posting, message: NewMessage, held: number): Promise<void> {
   const { destination, kind, name, once } = posting;
@@ -172,7 +173,7 @@ async function holdMessage(tx: Tx, posting: Posting, message: NewMessage, held: 
   await tx.run(
     `INSERT INTO ${tx.dialect.placeOf(message.id).delivery}
        (id, dest, rank, ord, state, due, expires, tries, token, size, tx${column})
-     VALUES ($1, $2, $3, -${tx.dialect.nextArrival}, 4, NULL, $4, 0, 0, $5, $6${value})`,
+     VALUES ($1, $2, $3, -(${tx.dialect.nextArrival}), 4, NULL, $4, 0, 0, $5, $6${value})`,
     [message.id, destination, message.rank, message.expires, message.body.length, held],
   );
   await tx.run(

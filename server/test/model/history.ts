@@ -53,6 +53,7 @@ export type Action =
   | { readonly do: 'next'; readonly client: number; readonly max: number }
   | { readonly do: 'first and last'; readonly client: number }
   | { readonly do: 'wait'; readonly milliseconds: number }
+  | { readonly do: 'live through'; readonly milliseconds: number }
   | { readonly do: 'redeliver' }
   | { readonly do: 'prune' }
   | { readonly do: 'restart' };
@@ -98,13 +99,17 @@ const queueSettings: fc.Arbitrary<QueueSettings> = fc.record(
     'max-deliveries': fc.constantFrom(1, 2, 3),
     ttl: fc.constantFrom(5, 120),
     delay: fc.constantFrom(0, 2),
-    retention: fc.constantFrom(0, 0.0005, 60),
+    retention: fc.constantFrom(0, 0.0005, 10, 60),
     'max-length': fc.constantFrom(1, 3, 6),
   },
   { requiredKeys: [] },
 );
 const topicSettings: fc.Arbitrary<TopicSettings> = fc.record(
-  { ttl: fc.constantFrom(5, 120), retention: fc.constantFrom(0, 0.0005, 10, 3600) },
+  {
+    ttl: fc.constantFrom(5, 120),
+    retention: fc.constantFrom(0, 0.0005, 10, 3600),
+    'max-length': fc.constantFrom(2, 5),
+  },
   { requiredKeys: [] },
 );
 
@@ -134,19 +139,15 @@ export function histories({ length, restarts }: { length: number; restarts: numb
     weighted(1, action('purge', { queue })),
     weighted(3, action('redrive', { max })),
     weighted(4, action('set queue', { queue: source, settings: queueSettings })),
-    weighted(1, action('set topic', { settings: topicSettings })),
+    weighted(2, action('set topic', { settings: topicSettings })),
     weighted(2, action('take position', { client })),
     weighted(7, action('next', { client, max })),
     weighted(2, action('first and last', { client })),
     weighted(
-      10,
-      action('wait', {
-        milliseconds: fc.oneof(
-          { weight: 6, arbitrary: fc.constantFrom(1, 1 * SECOND, 10 * SECOND, 31 * SECOND) },
-          { weight: 1, arbitrary: fc.constantFrom(HOUR, 25 * HOUR, 8 * DAY) },
-        ),
-      }),
+      8,
+      action('wait', { milliseconds: fc.constantFrom(1, 1 * SECOND, 10 * SECOND, 31 * SECOND, HOUR, 8 * DAY) }),
     ),
+    weighted(4, action('live through', { milliseconds: fc.constantFrom(2 * HOUR, 25 * HOUR, 47 * HOUR, 8 * DAY) })),
     weighted(9, action('redeliver', {})),
     weighted(4, action('prune', {})),
     weighted(restarts, action('restart', {})),

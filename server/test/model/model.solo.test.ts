@@ -7,7 +7,7 @@ describe('messaging behaves like its model over thousands of histories', { timeo
   it('on SQLite', async () => {
     const service = await sqliteService();
     try {
-      await checkHistories(service, { runs: 2500, length: 60, restarts: 2 });
+      await checkHistories(service, { runs: 2200, length: 50, restarts: 2 });
     } finally {
       await service.close();
     }

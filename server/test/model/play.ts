@@ -1,11 +1,14 @@
 /** Plays a history on the service and on the models and compares them at every step. */
 import assert from 'node:assert/strict';
+import type { Tx } from '../../src/store/store.ts';
 import { type Action, QUEUES, TOPIC } from './history.ts';
 import * as posting from './posting-steps.ts';
 import * as queues from './queue-steps.ts';
 import type { Service } from './service.ts';
 import * as topics from './topic-steps.ts';
 import { createWorld, type World } from './world.ts';
+
+const PLACES = [...QUEUES, TOPIC] as const;
 
 type Steps = {
   readonly [Name in Action['do']]: (world: World, action: Extract<Action, { do: Name }>) => Promise<void>;
@@ -33,6 +36,14 @@ const steps: Steps = {
   async wait({ service: { clock } }, { milliseconds }) {
     clock.time += milliseconds;
   },
+  /** A long time, in which the duties do their work as they always do. */
+  async 'live through'(world, { milliseconds }) {
+    for (const part of [0.5, 0.5]) {
+      await play(world, { do: 'wait', milliseconds: milliseconds * part });
+      await play(world, { do: 'redeliver' });
+      await play(world, { do: 'prune' });
+    }
+  },
   async redeliver(world) {
     await world.service.redeliver();
     // One queue after the other, the dead-letter queue last: what dies now is not yet looked at there.
@@ -40,10 +51,11 @@ const steps: Steps = {
     world.topic.redeliver();
     await compareCounts(world);
   },
-  async prune({ service, queues, topic }) {
-    await service.prune();
-    for (const name of QUEUES) queues[name].prune();
-    topic.prune();
+  async prune(world) {
+    await world.service.prune();
+    for (const name of QUEUES) world.queues[name].prune();
+    world.topic.prune();
+    await compareKept(world);
   },
   async restart({ service, queues, topic }) {
     await service.restart();
@@ -60,6 +72,34 @@ async function compareCounts(world: World): Promise<void> {
   }
   assert.deepEqual(await destinations.counts(await world.destinationOf(TOPIC)), world.topic.counts());
 }
+
+/** Nothing is forgotten too early, and nothing is kept for ever. */
+async function compareKept(world: World): Promise<void> {
+  for (const place of PLACES) {
+    const { id } = await world.destinationOf(place);
+    const model = place === TOPIC ? world.topic : world.queues[place];
+    const [messages, ids] = [await rowsOf(world, 'messages', [id]), await rowsOf(world, 'ids', [id])];
+    assert.deepEqual({ messages, ids }, model.kept(), `kept in ${place}`);
+  }
+}
+
+/** How many rows the store has of some destinations. */
+function rowsOf({ service: { store } }: World, what: keyof typeof tables, destinations: number[]): Promise<number> {
+  return store.read(async (tx) => {
+    let rows = 0;
+    for (const table of tables[what](tx)) {
+      const text = `SELECT count(*) AS count FROM ${table} WHERE dest ${tx.dialect.inList('$1')}`;
+      rows += (await tx.get<{ count: number }>(text, [tx.dialect.list(destinations)]))?.count ?? 0;
+    }
+    return rows;
+  });
+}
+
+const tables = {
+  messages: ({ dialect }: Tx) => dialect.places.map(({ message }) => message),
+  deliveries: ({ dialect }: Tx) => dialect.places.map(({ delivery }) => delivery),
+  ids: () => ['message_name'],
+};
 
 const play = (world: World, action: Action): Promise<void> =>
   (steps[action.do] as (world: World, action: Action) => Promise<void>)(world, action);
@@ -93,20 +133,15 @@ async function drain(world: World): Promise<void> {
 
 /** Leaves the store as it was found; whatever cannot be swept away has been lost sight of. */
 async function removeAll(world: World): Promise<void> {
-  const { messaging, store } = world.service;
-  const ids: number[] = [];
-  for (const place of [...QUEUES, TOPIC] as const) {
+  const { destinations } = world.service.messaging;
+  const removed: number[] = [];
+  for (const place of PLACES) {
     const destination = await world.destinationOf(place);
-    ids.push(destination.id);
-    await messaging.destinations.remove(destination, true, () => {});
+    removed.push(destination.id);
+    await destinations.remove(destination, true, () => {});
   }
   await world.service.sweep();
-  await store.read(async (tx) => {
-    const tables = ['message_name', ...tx.dialect.places.flatMap(({ message, delivery }) => [message, delivery])];
-    for (const table of tables) {
-      const text = `SELECT count(*) AS count FROM ${table} WHERE dest ${tx.dialect.inList('$1')}`;
-      const left = await tx.get<{ count: number }>(text, [tx.dialect.list(ids)]);
-      assert.equal(left?.count, 0, `left in ${table}`);
-    }
-  });
+  for (const what of ['messages', 'deliveries', 'ids'] as const) {
+    assert.equal(await rowsOf(world, what, removed), 0, `${what} left behind`);
+  }
 }

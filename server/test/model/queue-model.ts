@@ -77,6 +77,8 @@ export interface QueueModel {
   /** What a client-chosen id stands for. */
   named(id: string): Letter | undefined;
   counts(): Record<'available' | 'delayed' | 'leased' | 'dead', number>;
+  /** How much is remembered. */
+  kept(): { messages: number; ids: number };
 }
 
 const LEASE = 30;
@@ -287,6 +289,7 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
       const count = (wanted: State): number => letters.filter(({ state }) => state === wanted).length;
       return { available: count('ready'), delayed: count('delayed'), leased: count('leased'), dead: count('dead') };
     },
+    kept: () => ({ messages: letters.length, ids: names.size }),
   };
   return queue;
 }

@@ -22,6 +22,7 @@ export interface Issue {
 export interface TopicSettings {
   ttl?: number;
   retention?: number;
+  'max-length'?: number;
 }
 
 export type TopicModel = ReturnType<typeof createTopicModel>;
@@ -34,6 +35,8 @@ export function createTopicModel(name: string, now: () => number) {
   let issues: Issue[] = [];
   let settings: TopicSettings = {};
   let last = 0;
+  /** Those that never appeared, and until when they can still be looked at. */
+  const forgotten = new Map<Issue, number>();
 
   function appear(issue: Issue): void {
     issue.due = null;
@@ -49,15 +52,16 @@ export function createTopicModel(name: string, now: () => number) {
       .sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
   /** A delayed message whose life ends before it appears never does. */
   const isStillborn = (issue: Issue): boolean => !hasAppeared(issue) && isOver(issue.expires, now());
-  const forgotten = new Map<Issue, number>();
 
   const topic = {
     name,
     change(changed: TopicSettings): void {
       settings = changed;
     },
-    /** A13: all or nothing. */
-    post(drafts: readonly Draft[]): Issue[] {
+    /** A13: all or nothing. Undefined: the topic is full, counting what is still to appear. */
+    post(drafts: readonly Draft[]): Issue[] | undefined {
+      const length = issues.filter((issue) => !forgotten.has(issue)).length + drafts.length;
+      if (length > (settings['max-length'] ?? Number.POSITIVE_INFINITY)) return undefined;
       return drafts.map((draft) => {
         const { delay = 0, ttl = settings.ttl } = draft;
         const expires = ttl === undefined ? null : later(now(), ttl);
@@ -113,6 +117,8 @@ export function createTopicModel(name: string, now: () => number) {
     },
     /** A2. */
     counts: (): { retained: number } => ({ retained: issues.filter(hasAppeared).length }),
+    /** How much is remembered. */
+    kept: (): { messages: number; ids: number } => ({ messages: issues.length, ids: 0 }),
   };
   return topic;
 }

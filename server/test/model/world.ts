@@ -6,7 +6,7 @@ import type { Draft as PostedDraft } from '../../src/messaging/usecases/posting.
 import type { Client } from '../../src/messaging/usecases/waiting.ts';
 import { Problem } from '../../src/problems.ts';
 import type { StoredMessage } from '../../src/store/store.ts';
-import { CLIENTS, DEAD_LETTERS, type Place, QUEUES, type QueueName, TOPIC, type Wishes } from './history.ts';
+import { CLIENTS, DEAD_LETTERS, type Place, type QueueName, TOPIC, type Wishes } from './history.ts';
 import type { Draft } from './letter.ts';
 import { createLinkModel, type OnceLink } from './link-model.ts';
 import { createQueueModel, type Letter, type QueueModel } from './queue-model.ts';
@@ -50,7 +50,7 @@ export interface World {
   draft(wishes: Wishes, body?: string): Draft;
 }
 
-export const patient: Client = { gone: false, onGone: () => {} };
+export const patient: Client = { gone: false, onGone: () => () => {} };
 
 export async function createWorld(service: Service, prefix: string): Promise<World> {
   const { clock } = service;
@@ -74,7 +74,10 @@ export async function createWorld(service: Service, prefix: string): Promise<Wor
       return { body, contentType, priority, delay, ttl, volatile: persistent === false };
     },
   };
-  for (const name of QUEUES) await setQueue(world, name, {});
+  // At first messages die young and are soon forgotten, so that many histories come to that.
+  await setQueue(world, 'orders', { lease: 10, 'max-deliveries': 2, retention: 20 });
+  await setQueue(world, 'parcels', { lease: 1, 'max-deliveries': 1 });
+  await setQueue(world, DEAD_LETTERS, {});
   await service.messaging.destinations.ensure('topic', nameOf(TOPIC));
   await wordFor(world, 0, async () => service.messaging.reading.position(await world.destinationOf(TOPIC)));
   return world;

@@ -43,16 +43,23 @@ async function resolved(name: string, resolve: Resolver): Promise<readonly strin
   throw new OutboundError('network', `the name ${name} has no address`);
 }
 
+export interface ConnectRules {
+  readonly resolve: Resolver;
+  readonly mayCall: (address: string) => boolean;
+  /** Whether a host with its port is this service itself. */
+  readonly isOwn: (host: string) => boolean;
+}
+
 export function createConnector(
-  resolve: Resolver,
-  mayCall: (address: string) => boolean,
+  { resolve, mayCall, isOwn }: ConnectRules,
   tls: { readonly ca?: string } = {},
 ): buildConnector.connector {
   const connectTo = buildConnector({ timeout: CONNECT_TIMEOUT, ...tls });
 
   async function connect(options: buildConnector.Options): Promise<Socket> {
     let failure: unknown;
-    for (const address of await callableAddresses(options.hostname, resolve, mayCall)) {
+    const own = options.host !== undefined && isOwn(options.host);
+    for (const address of await callableAddresses(options.hostname, resolve, own ? () => true : mayCall)) {
       try {
         return await new Promise<Socket>((succeed, fail) => {
           // `host` stays the name: TLS asks for and checks the certificate of the name, not of the address.

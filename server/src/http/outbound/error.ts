@@ -17,6 +17,8 @@ export type OutboundFailure =
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly kind: OutboundFailure;
+  /** Whether any of the request may have left this machine. */
+  sent = false;
 
   constructor(kind: OutboundFailure, message: string, cause?: unknown) {
     super(message, { cause });

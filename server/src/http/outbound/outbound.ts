@@ -51,22 +51,25 @@ export interface OutboundOptions {
   /** Connections to one host; what goes beyond waits. */
   readonly connectionsPerHost?: number;
   readonly resolve?: Resolver;
+  /** Whether this host and port are the service's own listening socket, which may be called wherever it is. */
+  readonly isOwn?: (host: string) => boolean;
   readonly tls?: { readonly ca?: string };
 }
 
 const TIMEOUT = 15_000;
 const MAX_BODY = 64 * 1024;
 const MAX_HEADERS = 16 * 1024;
-const CONNECTIONS_PER_HOST = 256;
+/** More than the retries that are made at once: targets that hang must not keep their neighbours waiting. */
+const CONNECTIONS_PER_HOST = 1024;
 /** A connection unused for this long is closed. Short of what common servers do, so that they seldom close first. */
 const KEEP_ALIVE = 4000;
 const LONGEST_KEEP_ALIVE = 60_000;
 
 export function createOutbound(options: OutboundOptions = {}): Outbound {
-  const { timeout: usualTimeout = TIMEOUT, resolve = systemResolver } = options;
+  const { timeout: usualTimeout = TIMEOUT, resolve = systemResolver, isOwn = () => false } = options;
   const mayCall = createAddressRule(options.allow ?? []);
   const agent = new Agent({
-    connect: createConnector(resolve, mayCall, options.tls),
+    connect: createConnector({ resolve, mayCall, isOwn }, options.tls),
     connections: options.connectionsPerHost ?? CONNECTIONS_PER_HOST,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE,
@@ -80,8 +83,10 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   async function check(given: string): Promise<Problem | undefined> {
     const wrong = wrongWith(given);
     if (wrong !== undefined) return new Problem('address-refused', wrong);
+    const { host, hostname } = new URL(given);
+    if (isOwn(host)) return undefined;
     try {
-      await callableAddresses(new URL(given).hostname, resolve, mayCall);
+      await callableAddresses(hostname, resolve, mayCall);
       return undefined;
     } catch (error) {
       // A name that cannot be resolved now may be later: then the call decides.
@@ -163,6 +168,7 @@ function createExchange(
   function finish(result: OutboundAnswer | OutboundError): void {
     if (settled) return;
     settled = true;
+    if (result instanceof OutboundError) result.sent = current !== undefined;
     settle(result);
   }
 

@@ -82,18 +82,19 @@ export async function deleteDestination(tx: Tx, id: number): Promise<void> {
   await tx.run('INSERT INTO doomed_destination (id) VALUES ($1)', [id]);
 }
 
-/** Whether anything would be lost with the destination: a waiting message of a queue, a retained one of a topic. */
+/**
+ * Whether anything would be lost with the destination: a waiting message of a queue, a retained or delayed one of a
+ * topic. A topic's counter row is locked first: posts hold that one, and what they have stored is then seen.
+ */
 export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<boolean> {
+  if (kind === 'topic') await tx.get(`SELECT last FROM topic_position WHERE dest = $1 ${tx.dialect.forUpdate}`, [id]);
   for (const { delivery, message } of tx.dialect.places) {
-    const found =
+    const aside = `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE})`;
+    const inPlace =
       kind === 'queue'
-        ? await tx.get(
-            `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)
-               OR EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE})`,
-            [id],
-          )
-        : await tx.get(`SELECT 1 AS found FROM ${message} WHERE dest = $1 AND pos IS NOT NULL LIMIT 1`, [id]);
-    if (found !== undefined) return true;
+        ? `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)`
+        : `EXISTS (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL)`;
+    if ((await tx.get(`SELECT 1 AS found WHERE ${inPlace} OR ${aside}`, [id])) !== undefined) return true;
   }
   return false;
 }

@@ -52,11 +52,18 @@ export function viewOf(
 
 /** One message as itself, several (when `max` was given) as parts, none as 204 with the links to try again. */
 export function answerWith(
-  { base }: Request,
+  request: Request,
   views: readonly MessageView[],
   { several, links, extra = [] }: { several: boolean; links: () => readonly Link[]; extra?: readonly Link[] },
 ): Answer {
   const [first] = views;
-  if (first === undefined) return noContent({ links: links(), headers: [NO_STORE] });
-  return several ? deliveredMessages(views, base, [...links(), ...extra]) : deliveredMessage(first, extra);
+  if (first === undefined) return withPreference(request, noContent({ links: links(), headers: [NO_STORE] }));
+  if (!several) return withPreference(request, deliveredMessage(first, extra));
+  return withPreference(request, deliveredMessages(views, request.base, [...links(), ...extra]));
+}
+
+/** A wait that was asked for as a preference, and not overruled by Accept-Wait, has been honoured. */
+function withPreference({ headers, prefer }: Request, answer: Answer): Answer {
+  if (headers.prefer === undefined || headers['accept-wait'] !== undefined || prefer.wait === undefined) return answer;
+  return { ...answer, headers: [...(answer.headers ?? []), ['Preference-Applied', `wait=${prefer.wait}`]] };
 }

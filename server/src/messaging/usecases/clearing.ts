@@ -4,7 +4,7 @@ import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, hashOfId } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
-import { expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
+import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 
 export interface Clearing {
@@ -44,17 +44,20 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
 
   return {
     async purge(queue) {
+      // As many as wait now: under steady posting a purge that goes on until nothing is left would never end.
+      const waiting = await store.read((tx) => countWaiting(tx, queue.id));
       let purged = 0;
-      for (;;) {
+      while (purged < waiting) {
         const forget = store.now() + rememberIds;
         const removed = await store.transaction(async (tx) => {
-          const gone = await purgeChunk(tx, queue.id, CHUNK);
+          const gone = await purgeChunk(tx, queue.id, Math.min(CHUNK, waiting - purged));
           for (const { name } of gone) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
           return gone.length;
         });
         purged += removed;
-        if (removed === 0) return purged;
+        if (removed === 0) break;
       }
+      return purged;
     },
     async redrive(queue, max) {
       let moved = 0;

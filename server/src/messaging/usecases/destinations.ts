@@ -17,7 +17,7 @@ import {
   updateSettings,
 } from '../queries/destinations.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
-import { refuseClients } from '../system-topics.ts';
+import { isSystemTopic, refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
@@ -110,16 +110,23 @@ export function createDestinations(store: Store): Destinations {
     });
   }
 
+  async function ensure(kind: DestinationKind, name: string): Promise<Destination> {
+    const found = await find(kind, name);
+    if (found !== undefined) return found;
+    const since = changes;
+    return remember((await insert(kind, name, {})).destination, since);
+  }
+
+  /** A topic that Waypost itself writes to is there for whoever looks for it, even before anything was posted to it. */
+  function missing(kind: DestinationKind, name: string): Promise<Destination> {
+    return isSystemTopic(kind, name) ? ensure(kind, name) : unknown(kind, name);
+  }
+
   return {
     find,
-    get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
-    look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
-    async ensure(kind, name) {
-      const found = await find(kind, name);
-      if (found !== undefined) return found;
-      const since = changes;
-      return remember((await insert(kind, name, {})).destination, since);
-    },
+    get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
+    look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),
+    ensure,
     async create(kind, name, settings) {
       checkName(name, 'destination name');
       const since = changes;

@@ -26,30 +26,28 @@ export interface Reading {
 }
 
 export function createReading(store: Store, waiting: Waiting, sealer: Sealer): Reading {
-  /** The looks under way, by topic. */
-  const under = new Map<number, Map<string, Promise<readonly StoredMessage[]>>>();
+  const joinable = new Map<string, Promise<readonly StoredMessage[]>>();
 
-  // A look that began before a message came may not see it: who comes after the news must not join that look and then
-  // sleep, since the news does not come again.
+  // Whoever comes after the news of a message must not join a look that began before: the news does not come again.
   store.listen(({ arrived, everything }) => {
-    if (everything) under.clear();
-    for (const topic of arrived?.keys() ?? []) under.delete(topic);
+    if (everything || (arrived?.size ?? 0) > 0) joinable.clear();
   });
 
-  /** Joins a look at the same place that is under way. */
+  /**
+   * Joins a look at the same place that was asked for in this turn of the event loop. Not an older one that is still
+   * under way: it may not have seen what this reader has been told of since, on this node or another.
+   */
   function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
-    const key = `${position} ${max}`;
-    const looks = under.get(topic.id) ?? new Map<string, Promise<readonly StoredMessage[]>>();
-    const present = looks.get(key);
+    const key = `${topic.id} ${position} ${max}`;
+    const present = joinable.get(key);
     if (present !== undefined) return present;
     const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
-    const fresh = store
-      .read((tx) => messagesAfter(tx, topic.id, position, limits))
-      .finally(() => {
-        looks.delete(key);
-        if (looks.size === 0 && under.get(topic.id) === looks) under.delete(topic.id);
-      });
-    under.set(topic.id, looks.set(key, fresh));
+    const close = (): void => {
+      if (joinable.get(key) === fresh) joinable.delete(key);
+    };
+    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(close);
+    joinable.set(key, fresh);
+    setImmediate(close);
     return fresh;
   }
 

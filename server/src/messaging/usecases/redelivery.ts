@@ -8,19 +8,11 @@
  *
  * Every node runs it; rows that another node is moving are passed over.
  */
-import type { Store, Tx } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
-import { timeAfter } from '../message.ts';
-import { destinationsById, holdQueue, markDeadLetter } from '../queries/destinations.ts';
-import {
-  type DueDelivery,
-  expireDue,
-  giveTopicPosition,
-  lockDue,
-  makeReady,
-  moveToDeadLetter,
-  nextDue,
-} from '../queries/redelivery.ts';
+import { destinationsById } from '../queries/destinations.ts';
+import { type DueDelivery, expireDue, giveTopicPosition, lockDue, makeReady, nextDue } from '../queries/redelivery.ts';
+import { createBurial, type DeadMessage } from './burial.ts';
 
 export interface Step {
   /** Whether there may be more due now. */
@@ -34,23 +26,7 @@ const CHUNK = 200;
 const KEPT_EXPIRED = 3_600_000;
 
 export function createRedelivery(store: Store): { step(): Promise<Step> } {
-  async function bury(tx: Tx, queue: Destination, dead: readonly DueDelivery[], now: number): Promise<Destination> {
-    const name = queue.effective['dead-letter'] as string;
-    const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: now } as const;
-    const target = await holdQueue(tx, fresh);
-    await markDeadLetter(tx, target.id);
-    const due = timeAfter(now, queue.effective.retention);
-    for (const delivery of dead) {
-      await moveToDeadLetter(tx, delivery, {
-        id: store.nextId() * 2,
-        destination: target.id,
-        origin: queue.name,
-        reason: `not acknowledged in ${delivery.tries} deliveries`,
-        due,
-      });
-    }
-    return target;
-  }
+  const bury = createBurial(store);
 
   return {
     async step() {
@@ -75,7 +51,7 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
           else await makeReady(tx, alive);
           if (alive.length > 0) arrive(id, alive.length);
           if (destination !== undefined && dead.length > 0) {
-            const target = await bury(tx, destination, dead, now);
+            const target = await bury(tx, destination, dead.map(toDead), now);
             arrive(target.id, dead.length);
             if (!target.isDeadLetter) changed.push(target.id);
           }
@@ -93,3 +69,8 @@ function isSpent({ effective }: Destination, { state, tries }: DueDelivery): boo
   const most = effective['max-deliveries'];
   return state === 1 && most !== undefined && tries >= most;
 }
+
+const toDead = ({ id, tries }: DueDelivery): DeadMessage => ({
+  id,
+  reason: `not acknowledged in ${tries} deliveries`,
+});

@@ -5,7 +5,8 @@ import type { Waiters } from './waiters.ts';
 /** The client at the other end, as far as it matters: nothing is taken for one that has hung up. */
 export interface Client {
   readonly gone: boolean;
-  onGone(callback: () => void): void;
+  /** Gives a function that takes the wish back: a stream waits many times for one client. */
+  onGone(callback: () => void): () => void;
 }
 
 /** What a client asks for: so many messages, waiting so many seconds when there are none. */
@@ -35,7 +36,7 @@ export function createWaiting(waiters: Waiters): Waiting {
       const deadline = performance.now() + wait * 1000;
       // Entered before the next look: what arrives in between wakes it.
       const waiter = waiters.enter(id, taking);
-      client.onGone(waiter.leave);
+      const forget = client.onGone(waiter.leave);
       try {
         for (;;) {
           if (client.gone) {
@@ -48,6 +49,7 @@ export function createWaiting(waiters: Waiters): Waiting {
           if (!(await waiter.sleep(deadline))) return [];
         }
       } finally {
+        forget();
         waiter.leave();
       }
     },

@@ -36,6 +36,7 @@ export function destinationLinks(destination: Destination, context: LinkContext 
     { rel: 'self', href: destinationPath(kind, name) },
     { rel: 'collection', href: paths.destinations[kind].href({}) },
     ...postingLinks(kind, name),
+    { rel: 'subscribers', href: paths.subscribers[kind].href({ name }), type: 'application/atom+xml' },
   ];
   return [...common, ...(kind === 'queue' ? queueLinks(destination, context) : topicLinks(name, context))];
 }

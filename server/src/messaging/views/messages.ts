@@ -25,7 +25,7 @@ export interface MessageView {
 }
 
 /** What the sender gave the message: fields, links, and what Waypost noted with a dead letter. */
-interface Sent {
+export interface Sent {
   readonly fields: readonly StoredField[];
   readonly links: readonly Link[];
   readonly origin?: string | undefined;
@@ -35,7 +35,7 @@ interface Sent {
 
 const NOTHING_SENT: Sent = { fields: [], links: [] };
 
-function sentWith({ headers }: StoredMessage): Sent {
+export function sentWith({ headers }: StoredMessage): Sent {
   if (headers === '[]') return NOTHING_SENT;
   const all = JSON.parse(headers) as StoredField[];
   const fieldNamed = (wanted: string): string | undefined => all.find(([name]) => name === wanted)?.[1];
@@ -63,7 +63,7 @@ function messageFields({ message, publicId, state, deliveries }: MessageView, se
   return fields;
 }
 
-function messageLinks({ destination, publicId, delivery, position }: MessageView, sent: Sent): Link[] {
+export function messageLinks({ destination, publicId, delivery, position }: MessageView, sent: Sent): Link[] {
   const { kind, name } = destination;
   const links: Link[] = [
     { rel: 'self', href: messagePath(kind, name, publicId) },

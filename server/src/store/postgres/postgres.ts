@@ -39,7 +39,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       'the address of PostgreSQL must look like postgres://user:password@host:5432/name',
     );
   }
-  await prepareDatabase(url);
+  await prepareDatabase(url, log);
   const pool = createPool(
     Array.from({ length: COLD_CONNECTIONS }, () =>
       createLink(url, { statementTimeout: COLD_TIMEOUT, parameters: COLD_PLANS }),
@@ -109,13 +109,14 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 }
 
 /** Checks the server and brings the schema up to date, under a lock that lets one node at a time do so. */
-async function prepareDatabase(url: string): Promise<void> {
+async function prepareDatabase(url: string, log: (event: string) => void): Promise<void> {
   const link = createLink(url, { statementTimeout: MIGRATION_TIMEOUT });
   const pool = createPool([link], postgresDialect);
   try {
-    await pool.read(checkServer).catch((error) => {
+    const warnings = await pool.read(checkServer).catch((error) => {
       throw error instanceof Problem && error.code === 'store-unavailable' ? unreachable(url, error) : error;
     });
+    for (const warning of warnings) log(warning);
     await pool.transaction(async (tx) => {
       await tx.run('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await migrate(tx, 'postgresql');

@@ -4,9 +4,11 @@ import type { Tx } from '../store.ts';
 
 const OLDEST_SERVER = 14;
 
-export async function checkServer(tx: Tx): Promise<void> {
-  const row = await tx.get<{ version: string; encoding: string }>(
-    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`,
+/** Gives what should be known though it is no reason to refuse the server. */
+export async function checkServer(tx: Tx): Promise<string[]> {
+  const row = await tx.get<{ version: string; encoding: string; synchronous: string; fsync: string }>(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
+            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync`,
   );
   const version = Math.floor(Number(row?.version) / 10_000);
   if (version < OLDEST_SERVER) {
@@ -15,6 +17,12 @@ export async function checkServer(tx: Tx): Promise<void> {
   if (row?.encoding !== 'UTF8') {
     throw new Problem('conflict', `the database has the encoding ${row?.encoding}; Waypost needs UTF8`);
   }
+  return [
+    ...(row.synchronous === 'off'
+      ? ['synchronous_commit is off: answered messages can be lost in a crash of the server']
+      : []),
+    ...(row.fsync === 'off' ? ['fsync is off: the database can be damaged by a crash of its machine'] : []),
+  ];
 }
 
 /** Says which server could not be used and why, without the password. */

@@ -105,13 +105,18 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
     return 'stored';
   }
 
-  /** Claims on one destination that arrived together: the head of the queue is looked up once for all of them. */
-  function claimTogether(claims: readonly Claim[]): ClaimedMessage[][] {
+  /**
+   * Claims on one destination that arrived together: the head of the queue is looked up once for all of them. When they
+   * would take too much into memory at once, the last get no outcome and have to ask again.
+   */
+  function claimTogether(claims: readonly Claim[]): (ClaimedMessage[] | undefined)[] {
     const [{ destination, now }] = claims as [Claim];
     const wanted = claims.reduce((sum, claim) => sum + claim.max, 0);
     const heads = head.all(destination, now, wanted) as unknown as Head[];
     let next = 0;
+    let taken = 0;
     return claims.map((claim) => {
+      if (taken > MAX_BYTES_TOGETHER) return undefined;
       const claimed: ClaimedMessage[] = [];
       let bytes = 0;
       while (next < heads.length && claimed.length < claim.max) {
@@ -119,6 +124,7 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
         bytes += found.size;
         if (claimed.length > 0 && bytes > claim.maxBytes) break;
         claimed.push(take(claim, found));
+        taken += found.size;
         next++;
       }
       return claimed;
@@ -212,18 +218,23 @@ function sizeOf({ messages }: Posting): number {
 
 interface WaitingClaim {
   readonly claim: Claim;
-  readonly resolve: (claimed: ClaimedMessage[]) => void;
+  readonly resolve: (claimed: ClaimedMessage[] | Promise<ClaimedMessage[]>) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** How many claims on one destination share a look at its head. */
 const CLAIMS_TOGETHER = 64;
+/** And how much content they take into memory before the rest have to ask again. */
+const MAX_BYTES_TOGETHER = 32 * 1024 * 1024;
 
 /** Makes one job of the claims that reach a destination before its job runs. */
-function gatherClaims(group: GroupCommit, claimTogether: (claims: readonly Claim[]) => ClaimedMessage[][]) {
+function gatherClaims(
+  group: GroupCommit,
+  claimTogether: (claims: readonly Claim[]) => (ClaimedMessage[] | undefined)[],
+) {
   const waiting = new Map<number, WaitingClaim[]>();
-  return (claim: Claim): Promise<ClaimedMessage[]> =>
-    new Promise((resolve, reject) => {
+  return function ask(claim: Claim): Promise<ClaimedMessage[]> {
+    return new Promise((resolve, reject) => {
       const gathered = waiting.get(claim.destination);
       if (gathered !== undefined && gathered.length < CLAIMS_TOGETHER) {
         gathered.push({ claim, resolve, reject });
@@ -241,7 +252,7 @@ function gatherClaims(group: GroupCommit, claimTogether: (claims: readonly Claim
         })
         .then(
           (outcomes) => {
-            for (const [index, each] of batch.entries()) each.resolve(outcomes[index] ?? []);
+            for (const [index, each] of batch.entries()) each.resolve(outcomes[index] ?? ask(each.claim));
           },
           (error) => {
             // The group may have died before this job ran: nobody must join a batch that is over.
@@ -250,4 +261,5 @@ function gatherClaims(group: GroupCommit, claimTogether: (claims: readonly Claim
           },
         );
     });
+  };
 }

@@ -1,5 +1,5 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
@@ -123,6 +123,18 @@ function prepareFolder(folder: string): void {
 /** Not `mkdirSync` with `recursive`: that never returns where the parent exists but takes no folders, as under /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
+  const parent = dirname(folder);
+  makeFolder(parent);
   mkdirSync(folder);
+  // The name of the new folder must be on disk, too, before anything in it is promised.
+  syncFolder(parent);
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }

@@ -22,7 +22,7 @@ const postsOf = (tx: Tx, transaction: number): Promise<HeldPost[]> =>
   tx.all<HeldPost>(
     `SELECT h.message, h.dest, h.topic, h.name_hash, h.chain, h.link, h.delayed
      FROM txn_message h LEFT JOIN ${tx.dialect.placeOf(0).delivery} d ON d.id = h.message
-     WHERE h.txn = $1 ORDER BY h.dest, d.ord DESC`,
+     WHERE h.txn = $1 ORDER BY h.dest, d.ord DESC, h.message`,
     [transaction],
   );
 

@@ -1,0 +1,182 @@
+/** SQL of the node that serves subscribers: which ones it owns, and what it notes of them. */
+import type { SqlValue, Tx } from '../../store/store.ts';
+import type { Attempt } from '../attempts.ts';
+import type { Subscriber } from '../subscriber.ts';
+import { COLUMNS, type SubscriberRow, toSubscriber } from './subscribers.ts';
+
+/** This node is alive until then, by the store's clock. */
+export async function beat(tx: Tx, node: string, place: string, until: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO node (id, place, beat_until) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET beat_until = excluded.beat_until`,
+    [node, place, until],
+  );
+}
+
+/** Whoever listened here before is dead: two processes cannot listen on one port of one machine. */
+export async function forgetPredecessors(tx: Tx, place: string): Promise<void> {
+  await tx.run('DELETE FROM node WHERE place = $1', [place]);
+}
+
+/** What it owned is free for others at once. */
+export async function retire(tx: Tx, node: string): Promise<void> {
+  await tx.run('DELETE FROM node WHERE id = $1', [node]);
+}
+
+export async function forgetNodes(tx: Tx, deadSince: number): Promise<void> {
+  await tx.run('DELETE FROM node WHERE beat_until < $1', [deadSince]);
+}
+
+export async function countNodes(tx: Tx, now: number): Promise<number> {
+  const text = 'SELECT count(*) AS count FROM node WHERE beat_until > $1';
+  return (await tx.get<{ count: number }>(text, [now]))?.count ?? 0;
+}
+
+/** Subscribers that need a node to serve them. */
+export async function countServed(tx: Tx): Promise<number> {
+  const text = 'SELECT count(*) AS count FROM subscriber WHERE state IN (0, 1)';
+  return (await tx.get<{ count: number }>(text))?.count ?? 0;
+}
+
+/**
+ * Takes subscribers that no living node owns. Disabled ones only when there is something left to put in order. The raised
+ * epoch fences off whoever served them before.
+ */
+export async function takeOver(tx: Tx, node: string, now: number, limit: number): Promise<Subscriber[]> {
+  const rows = await tx.all<SubscriberRow>(
+    `UPDATE subscriber SET owner = $1, epoch = epoch + 1 WHERE id IN
+       (SELECT id FROM subscriber
+        WHERE (owner IS NULL OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = subscriber.owner AND beat_until > $2))
+          AND (state IN (0, 1) OR state = 3 OR held <> '[]')
+        ORDER BY id LIMIT $3 ${tx.dialect.skipLocked})
+     RETURNING ${COLUMNS}`,
+    [node, now, limit],
+  );
+  return rows.map(toSubscriber).sort((a, b) => a.id - b.id);
+}
+
+/** Those of this node that someone else changed, with their present state; the mark is taken off. */
+export async function takeAttention(tx: Tx, node: string): Promise<Subscriber[]> {
+  const rows = await tx.all<SubscriberRow>(
+    `UPDATE subscriber SET attention = 0 WHERE owner = $1 AND attention = 1 RETURNING ${COLUMNS}`,
+    [node],
+  );
+  return rows.map(toSubscriber);
+}
+
+export async function readOwned(tx: Tx, node: string, id: number): Promise<Subscriber | undefined> {
+  const text = `SELECT ${COLUMNS} FROM subscriber WHERE id = $1 AND owner = $2`;
+  const row = await tx.get<SubscriberRow>(text, [id, node]);
+  return row && toSubscriber(row);
+}
+
+export async function deleteSubscriber(tx: Tx, id: number): Promise<void> {
+  await tx.run('DELETE FROM subscriber WHERE id = $1', [id]);
+  await tx.run('DELETE FROM subscriber_attempts WHERE subscriber = $1', [id]);
+}
+
+/** What a pipeline has to say about its subscriber: where it stands now, and what to add to the counters. */
+export interface Note {
+  readonly id: number;
+  readonly epoch: number;
+  readonly state: number;
+  readonly reason: string | null;
+  readonly position: number;
+  /** Undefined: as before. */
+  readonly held?: readonly number[];
+  /** The node lets go of it. */
+  readonly disowned?: boolean;
+  readonly link: string | null;
+  readonly linkFor: number | null;
+  readonly tries: number;
+  readonly nextTry: number | null;
+  readonly failingSince: number | null;
+  readonly failingAt: number | null;
+  readonly forwarded: number;
+  readonly failed: number;
+  readonly dead: number;
+}
+
+const NOTE_COLUMNS = [
+  ...['id', 'epoch', 'state', 'position', 'link_for', 'tries', 'next_try', 'failing_since', 'failing_at'],
+  ...['forwarded', 'failed', 'dead', 'disowned', 'reason', 'link', 'held'],
+];
+const TEXT_COLUMNS = new Set(['reason', 'link', 'held']);
+const NOBODY: readonly SqlValue[] = [-1, 0, 0, 0, null, 0, null, null, null, 0, 0, 0, 0, null, null, null];
+
+function noteValues(note: Note): SqlValue[] {
+  const { id, epoch, state, position, linkFor, tries, nextTry, failingSince, failingAt } = note;
+  const { forwarded, failed, dead, disowned, reason, link, held } = note;
+  return [
+    ...[id, epoch, state, position, linkFor, tries, nextTry, failingSince, failingAt, forwarded, failed, dead],
+    ...[disowned ? 1 : 0, reason, link, held === undefined ? null : JSON.stringify(held)],
+  ];
+}
+
+/** The values of one row, with their types told: PostgreSQL cannot guess them. */
+function noteRow(index: number): string {
+  const values = NOTE_COLUMNS.map((name, offset) => {
+    const parameter = `$${index * NOTE_COLUMNS.length + offset + 2}`;
+    return `CAST(${parameter} AS ${TEXT_COLUMNS.has(name) ? 'TEXT' : 'BIGINT'})`;
+  });
+  return `(${values.join(', ')})`;
+}
+
+const noteText = (rows: number): string => `
+  WITH note (${NOTE_COLUMNS.join(', ')}) AS (VALUES ${Array.from({ length: rows }, (_, index) => noteRow(index)).join(', ')})
+  UPDATE subscriber SET
+    state = CASE WHEN subscriber.state IN (0, 1) THEN note.state ELSE subscriber.state END,
+    reason = note.reason, position = note.position, link = note.link, link_for = note.link_for,
+    held = COALESCE(note.held, subscriber.held), owner = CASE WHEN note.disowned = 1 THEN NULL ELSE subscriber.owner END,
+    tries = note.tries, next_try = note.next_try, failing_since = note.failing_since, failing_at = note.failing_at,
+    forwarded = subscriber.forwarded + note.forwarded, failed = subscriber.failed + note.failed,
+    dead = subscriber.dead + note.dead
+  FROM note WHERE subscriber.id = note.id AND subscriber.owner = $1 AND subscriber.epoch = note.epoch
+  RETURNING subscriber.id`;
+
+const texts = new Map<number, string>();
+
+/** The statement for at least that many rows; powers of two, so that few texts have to be prepared. */
+function preparedFor(notes: number): { text: string; rows: number } {
+  let rows = 1;
+  while (rows < notes) rows *= 2;
+  const text = texts.get(rows) ?? noteText(rows);
+  texts.set(rows, text);
+  return { text, rows };
+}
+
+/** Writes many notes in one statement; gives the ids of those that were still this node's to write. */
+export async function writeNotes(tx: Tx, node: string, notes: readonly Note[]): Promise<Set<number>> {
+  const { text, rows } = preparedFor(notes.length);
+  const values: SqlValue[] = [node];
+  for (let i = 0; i < rows; i++) {
+    const note = notes[i];
+    values.push(...(note === undefined ? NOBODY : noteValues(note)));
+  }
+  const found = await tx.all<{ id: number }>(text, values);
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Gives a subscriber as it is, with what it holds, to whoever takes it next. */
+export async function handOver(tx: Tx, node: string, id: number): Promise<void> {
+  await tx.run('UPDATE subscriber SET owner = NULL WHERE id = $1 AND owner = $2', [id, node]);
+}
+
+export async function readAttemptsOf(tx: Tx, ids: readonly number[]): Promise<Map<number, Attempt[]>> {
+  const rows = await tx.all<{ subscriber: number; attempts: string }>(
+    `SELECT subscriber, attempts FROM subscriber_attempts WHERE subscriber ${tx.dialect.inList('$1')}`,
+    [tx.dialect.list(ids)],
+  );
+  return new Map(rows.map(({ subscriber, attempts }) => [subscriber, JSON.parse(attempts) as Attempt[]]));
+}
+
+export async function writeAttempts(tx: Tx, logs: readonly (readonly [id: number, json: string])[]): Promise<void> {
+  for (const [id, json] of logs) {
+    await tx.run(
+      `INSERT INTO subscriber_attempts (subscriber, attempts)
+       SELECT id, CAST($2 AS TEXT) FROM subscriber WHERE id = $1
+       ON CONFLICT (subscriber) DO UPDATE SET attempts = excluded.attempts`,
+      [id, json],
+    );
+  }
+}
