@@ -85,8 +85,13 @@ export function forwarding(world: World): void {
       await untilState(subscriber, 'retrying');
       await arrived(target, 2);
       assert.deepEqual(bodies(target.accepted), ['one', 'two']);
-      await world.until('the attempts show', async () => (await look(subscriber)).attempts.length === 4);
-      const { attempts, state } = await look(subscriber);
+      // Another node than the one that serves it may show the last attempts a little later.
+      let shown = await look(subscriber);
+      await world.until('the attempts show', async () => {
+        shown = await look(subscriber);
+        return shown.attempts.length === 4;
+      });
+      const { attempts, state } = shown;
       assert.equal(state, 'active');
       assert.deepEqual(
         attempts.map(({ status }) => status),

@@ -11,7 +11,6 @@ import type { Destination } from '../../messaging/destination.ts';
 import type { Messaging } from '../../messaging/messaging.ts';
 import { checkName } from '../../messaging/names.ts';
 import type { DestinationKind } from '../../messaging/settings.ts';
-import { isSystemTopic } from '../../messaging/system-topics.ts';
 import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
 import type { Forwarding } from '../forwarding.ts';
@@ -57,7 +56,7 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
         answers: { 200: 'An Atom feed' },
         problems: ['unknown-destination'],
         async handle(request) {
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           const page = readPage(request);
           const slice = sliceOf(page, await subscribers.list(destination, page));
           const links = [
@@ -81,9 +80,7 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
         async handle(request) {
           const name = nameOf(request);
           const wish = readWish(request, kind, name);
-          // A topic of the service itself can be subscribed to before anything was posted to it.
-          const system = isSystemTopic(kind, name);
-          const destination = await (system ? destinations.ensure(kind, name) : destinations.get(kind, name));
+          const destination = await destinations.look(kind, name);
           const { subscriber, created } = await subscribers.register(destination, wish);
           return {
             status: created ? 201 : 200,
@@ -105,7 +102,7 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
         answers: { 200: 'The subscriber' },
         problems: ['unknown-destination', 'unknown-subscriber'],
         async handle(request) {
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           const subscriber = await subscribers.get(destination, wordOf(request));
           return { status: 200, headers: [NO_STORE], document: await describe(destination, subscriber) };
         },
@@ -115,7 +112,7 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
         answers: { 204: 'Removed' },
         problems: ['unknown-destination', 'unknown-subscriber'],
         async handle(request) {
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           await subscribers.remove(destination, wordOf(request));
           return noContent();
         },
@@ -139,7 +136,7 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
         answers: { 200: 'The subscriber as it is now' },
         problems: ['unknown-destination', 'unknown-subscriber', 'conflict'],
         async handle(request) {
-          const destination = await destinations.get(kind, nameOf(request));
+          const destination = await destinations.look(kind, nameOf(request));
           const subscriber = await act(destination, wordOf(request), request);
           return { status: 200, headers: [NO_STORE], document: await describe(destination, subscriber) };
         },
