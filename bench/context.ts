@@ -6,6 +6,7 @@ import { temporaryFolder } from '../testing/folders.ts';
 import { guardProcess } from '../testing/guard.ts';
 import { type Cluster, startCluster } from '../testing/postgres.ts';
 import { startWaypost, type WaypostOptions, type WaypostProcess } from '../testing/waypost.ts';
+import { fillWithConsumers } from './filled-consumers.ts';
 import { type Engine, fillStore } from './filled-store.ts';
 import { startLoad } from './load.ts';
 import type { Context } from './scenario.ts';
@@ -30,6 +31,7 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
   const load = startLoad();
   const million = quick ? 100_000 : 1_000_000;
   const stored = new Map<Engine, Promise<WaypostOptions>>();
+  const registries = new Map<Engine, Promise<WaypostOptions>>();
   let cluster: Promise<Cluster> | undefined;
   let bare: Promise<{ port: number; stop(): void }> | undefined;
 
@@ -39,9 +41,11 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
     return cluster;
   };
 
+  const newPlace = async (engine: Engine): Promise<WaypostOptions> =>
+    engine === 'sqlite' ? { data: temporaryFolder() } : { database: await (await getCluster()).createDatabase() };
+
   async function fill(engine: Engine): Promise<WaypostOptions> {
-    const place =
-      engine === 'sqlite' ? { data: temporaryFolder() } : { database: await (await getCluster()).createDatabase() };
+    const place = await newPlace(engine);
     // The memory is measured on SQLite alone. To PostgreSQL a short body is as good, and filled in half the time.
     const bodyBytes = engine === 'sqlite' ? BODY_BYTES : 100;
     const queues = [
@@ -52,10 +56,19 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
     return place;
   }
 
-  function filled(engine: Engine): Promise<WaypostOptions> {
-    const place = stored.get(engine) ?? fill(engine);
-    stored.set(engine, place);
+  async function register(engine: Engine): Promise<WaypostOptions> {
+    const place = await newPlace(engine);
+    await fillWithConsumers(place, million, note);
     return place;
+  }
+
+  /** Filled when it is first needed, and kept for the rest of the run. */
+  function once(places: Map<Engine, Promise<WaypostOptions>>, make: (engine: Engine) => Promise<WaypostOptions>) {
+    return (engine: Engine): Promise<WaypostOptions> => {
+      const place = places.get(engine) ?? make(engine);
+      places.set(engine, place);
+      return place;
+    };
   }
 
   return {
@@ -79,7 +92,8 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
           return (await bare).port;
         },
         cluster: getCluster,
-        filled,
+        filled: once(stored, fill),
+        registered: once(registries, register),
       };
       return {
         context,
@@ -92,7 +106,7 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
       await load.close();
       (await bare)?.stop();
       await (await cluster)?.stop();
-      for (const place of stored.values()) {
+      for (const place of [...stored.values(), ...registries.values()]) {
         const { data } = await place;
         if (data !== undefined) rmSync(data, { recursive: true, force: true });
       }

@@ -16,7 +16,7 @@ export interface Figure {
   readonly label: string;
   readonly value: number;
   /** How the value is written: a ratio has no unit. */
-  readonly unit: 'ratio' | 'MiB' | 'KiB' | 'ms';
+  readonly unit: 'ratio' | 'MiB' | 'KiB' | 'ms' | '/s';
   /** What the value was made from, for the reader. */
   readonly detail: string;
   /** False for a figure that is shown without being judged by the scenario's target. */
@@ -43,6 +43,8 @@ export interface Context {
   cluster(): Promise<Cluster>;
   /** A place for Waypost's data with a queue of a million and one of a thousand messages. Filled once per engine. */
   filled(engine: Engine): Promise<WaypostOptions>;
+  /** A place with a million consumers that have three entitlements each. Filled once per engine. */
+  registered(engine: Engine): Promise<WaypostOptions>;
 }
 
 export interface Scenario {

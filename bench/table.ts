@@ -68,5 +68,6 @@ export function tableOf(lines: readonly Line[]): string {
 
 function written(value: number, unit: Figure['unit'] | null): string {
   if (unit === 'ratio' || unit === null) return value.toFixed(2);
+  if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
   return `${value.toFixed(unit === 'MiB' ? 0 : 1)} ${unit}`;
 }

@@ -2,6 +2,7 @@ import type { Answer } from './client.ts';
 import { consumerWorld } from './consumer-world.ts';
 import { allowed, mediaType } from './expect.ts';
 import type { Link } from './links.ts';
+import { freshLink, poll, textBatch } from './steps.ts';
 import { contentOfJson } from './twins.ts';
 import type { World } from './world.ts';
 
@@ -52,14 +53,26 @@ async function startingPoints(world: World): Promise<string[]> {
   const { client } = world;
   const queue = await world.queue();
   const topic = await world.topic();
+  // A name that ends so is a dead-letter queue.
+  const dead = await world.address('queue', `${queue.name}.dead`);
+  (await client.put(dead)).expect(201);
   const [message] = await world.post(queue, ['one', 'two', 'three']);
   const [news] = await world.post(topic, ['news']);
   (await client.post(queue.receiving)).expect(200);
+  const { acknowledgement } = await poll(world, queue);
+  const links: string[] = [];
+  for (const to of [queue, topic]) {
+    const [single, several] = [await freshLink(world, to), await freshLink(world, to, 'post-batch-once')];
+    (await client.post(single, { body: 'once' })).expect(200);
+    (await client.post(several, textBatch(['once', 'more']))).expect(200);
+    links.push(single, several, await freshLink(world, to));
+  }
   const { consumer, grant } = consumerWorld(world);
   const owner = await consumer();
   const granted = await grant(owner);
   const registered = [owner, granted].map((each) => client.store(each.link('self')));
-  const own = [queue.address, topic.address, message, news, ...registered].filter((each) => each !== undefined);
+  const found = [queue.address, topic.address, dead, message, news, acknowledgement, ...links, ...registered];
+  const own = found.filter((each) => each !== undefined);
   return [...client.bases.map((base) => `${base}/`), ...own.map((each) => `${client.bases[0]}${each}`)];
 }
 

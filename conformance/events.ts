@@ -90,7 +90,8 @@ function eventOf(block: string): ServerEvent | undefined {
   const fields: Record<string, string[]> = {};
   for (const line of block.split('\n')) {
     if (line.startsWith(':')) continue;
-    const [, name = '', value = ''] = /^([a-z]+): ?(.*)$/.exec(line) ?? assert.fail(`not a line of an event: ${line}`);
+    const [, name = '', value = ''] =
+      /^([a-z]+): ?([\s\S]*)$/.exec(line) ?? assert.fail(`not a line of an event: ${line}`);
     fields[name] = [...(fields[name] ?? []), value];
   }
   if (fields.data === undefined) return undefined;

@@ -93,14 +93,14 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes of body; 0: none. */
   readonly bodyBytes?: number;
+  /** Or the body itself. */
+  readonly body?: string;
 }
 
 /** The request as it goes over the wire, made once and sent many times. */
-export function requestBytes({ method, path, headers = {}, bodyBytes = 0 }: RequestParts): Buffer {
-  const fields = { Host: '127.0.0.1', ...headers, 'Content-Length': String(bodyBytes) };
+export function requestBytes({ method, path, headers = {}, bodyBytes = 0, body }: RequestParts): Buffer {
+  const content = body === undefined ? Buffer.alloc(bodyBytes, 'x') : Buffer.from(body);
+  const fields = { Host: '127.0.0.1', ...headers, 'Content-Length': String(content.length) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([
-    Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'),
-    Buffer.alloc(bodyBytes, 'x'),
-  ]);
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), content]);
 }

@@ -5,7 +5,8 @@ export interface FloodOrder {
   /** The connections are spread evenly over these. */
   readonly ports: readonly number[];
   readonly connections: number;
-  readonly request: RequestParts;
+  /** Several are sent in turn. */
+  readonly request: RequestParts | readonly RequestParts[];
   /** Ends after so long, or after so many answers. */
   readonly until: { readonly seconds: number } | { readonly answers: number };
   /** Seconds at the beginning that do not count. */
@@ -26,7 +27,8 @@ export interface FloodResult {
 
 export async function flood(order: FloodOrder): Promise<FloodResult> {
   const connections = await openConnections(order.ports, order.connections);
-  const request = requestBytes(order.request);
+  const parts = 'method' in order.request ? [order.request] : order.request;
+  const requests = parts.map(requestBytes);
   const wanted = 'answers' in order.until ? order.until.answers : Number.POSITIVE_INFINITY;
   const times: number[] = [];
   const warmUp = (order.warmUp ?? 0) * 1000;
@@ -43,16 +45,17 @@ export async function flood(order: FloodOrder): Promise<FloodResult> {
       }, warmUp);
       for (const connection of connections) {
         let begun = 0;
+        let turn = 0;
         const send = (): void => {
           if (sent >= wanted) return;
-          sent++;
+          turn = sent++ % requests.length;
           begun = performance.now();
-          connection.send(request);
+          connection.send(requests[turn] as Buffer);
         };
         connection.onLost = reject;
         connection.onAnswer = (status) => {
           if (status !== order.status) {
-            const { method, path } = order.request;
+            const { method, path } = parts[turn] as RequestParts;
             reject(new Error(`${method} ${path} was answered ${status} instead of ${order.status}`));
             return;
           }

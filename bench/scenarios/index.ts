@@ -1,5 +1,8 @@
 /** The scenarios, in the order in which they run. A new one is a file beside this and a line here. */
 import type { Scenario } from '../scenario.ts';
+import { cascade } from './cascade.ts';
+import { consumerPages } from './consumer-pages.ts';
+import { consumers } from './consumers.ts';
 import { deadSubscriber } from './dead-subscriber.ts';
 import { durablePost } from './durable-post.ts';
 import { durableReceive } from './durable-receive.ts';
@@ -18,6 +21,9 @@ export const scenarios: readonly Scenario[] = [
   queueDepth,
   memory,
   idleClients,
+  consumers,
+  cascade,
+  consumerPages,
   forwarding,
   deadSubscriber,
 ];

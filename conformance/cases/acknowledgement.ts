@@ -255,4 +255,12 @@ export function acknowledgement(world: World): void {
     (await client.delete(message)).expect(204);
     for (const acknowledge of ['true', 'false']) expectProblem(await settle(client, link, { acknowledge }), 410);
   });
+
+  it('A15 a verdict cannot be switched when the message is no longer retained: 410', async () => {
+    const { message, acknowledgement: link } = await leased({ retention: 0.2 });
+    (await settle(client, link, { acknowledge: 'true' })).expect(204);
+    await world.until('the message is gone', async () => (await client.get(message)).status !== 200);
+    expectProblem(await settle(client, link, { acknowledge: 'false' }), 404, 410);
+    expectProblem(await client.get(link), 404, 410);
+  });
 }

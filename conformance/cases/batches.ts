@@ -194,12 +194,12 @@ export function batches(world: World): void {
     });
   }
 
-  it('A13 a part that is wrong is refused with all others, and named', async () => {
+  it('A13 a part whose fields cannot be read is refused with all others, and named', async () => {
     const queue = await world.queue();
     const wrong = [['Content-Type: text/plain', 'Content-Type: text/html'], ['Link: <unreadable']];
     for (const fields of wrong) {
       const lines = ['--cut', '', 'one', '--cut', ...fields, '', 'two', '--cut', '', 'three', '--cut--', ''];
-      const problem = expectProblem(await client.post(await batchLink(queue), frame(...lines)), 400, 422);
+      const problem = expectProblem(await client.post(await batchLink(queue), frame(...lines)), 400);
       assert.match(problem.detail, /\b(part|message) 2\b/);
       assert.ok(problem.errors?.length, 'errors point at it');
     }
@@ -277,5 +277,33 @@ export function batches(world: World): void {
     assert.ok(parts[0]?.body.equals(binary));
     assert.equal(parts[0]?.headers['content-type'], undefined);
     assert.equal((await poll(world, queue)).text, 'c');
+  });
+
+  it('A10 fields of a part that are about a connection or a length stay behind', async () => {
+    const queue = await world.queue();
+    const fields = {
+      'Content-Length': '1',
+      'Transfer-Encoding': 'chunked',
+      Connection: 'X-Hop',
+      'X-Hop': 'no',
+      Host: 'h',
+    };
+    const { contentType, body } = writeMultipart([
+      { headers: { ...fields, 'Content-Encoding': 'gzip' }, body: 'not one byte' },
+    ]);
+    const posted = await client.post(await batchLink(queue), { headers: { 'content-type': contentType }, body });
+    const [message = ''] = uriList(client, posted.expect(201));
+    const answer = (await client.get(message)).expect(200);
+    assert.equal(answer.text(), 'not one byte');
+    assert.equal(answer.headers['content-length'], '12');
+    assert.equal(answer.headers['content-encoding'], 'gzip');
+    for (const name of ['x-hop', 'host', 'transfer-encoding']) assert.equal(answer.headers[name], undefined, name);
+  });
+
+  it('G4 an Accept that cannot be served does not undo what was done: a batch is stored and told, or refused', async () => {
+    const queue = await world.queue();
+    const headers = { ...textBatch(['a', 'b']).headers, accept: 'image/png' };
+    const answer = await client.post(await batchLink(queue), { ...textBatch(['a', 'b']), headers });
+    assert.deepEqual(await world.drain(queue), answer.expect(201, 406).status === 201 ? ['a', 'b'] : []);
   });
 }

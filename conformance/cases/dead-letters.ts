@@ -180,4 +180,28 @@ export function deadLetters(world: World): void {
     (await client.post(await follow(world, queue, 'purge'))).expect(200);
     (await client.delete(queue.address)).expect(204);
   });
+
+  it('A6 an id of the client’s own is remembered when its message dies or is purged', async () => {
+    const { queue, dead } = await pair();
+    (await client.put(queue.message('dies'), { body: 'x' })).expect(201);
+    (await settle(client, (await poll(world, queue)).acknowledgement, { acknowledge: 'false' })).expect(204);
+    assert.equal((await poll(world, dead)).text, 'x');
+    (await client.put(queue.message('dies'), { body: 'x' })).expect(200);
+    (await client.put(queue.message('purged'), { body: 'y' })).expect(201);
+    (await client.post(await follow(world, queue, 'purge'))).expect(200);
+    (await client.put(queue.message('purged'), { body: 'y' })).expect(200);
+    (await client.post(queue.receiving)).expect(204);
+  });
+
+  it('G4 an Accept that cannot be served does not hide what purge and redrive did', async () => {
+    const { queue, dead } = await pair();
+    await bury(queue, dead, ['x']);
+    const headers = { accept: 'image/png' };
+    const redriven = await client.post(await follow(world, dead, 'redrive'), { headers });
+    assert.equal((await countsOf(client, queue)).available, redriven.expect(200, 406).status === 200 ? 1 : 0);
+    await world.post(queue, ['y']);
+    const purged = await client.post(await follow(world, queue, 'purge'), { headers });
+    const { available = 0 } = await countsOf(client, queue);
+    assert.equal(available > 0, purged.expect(200, 406).status === 406);
+  });
 }

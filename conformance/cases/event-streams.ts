@@ -98,6 +98,16 @@ export function eventStreams(world: World): void {
     }
   });
 
+  it('A17 a stream whose place is older than what is retained continues at the oldest', async () => {
+    const topic = await world.topic({ retention: 0.3 });
+    const next = await nextOf(topic);
+    const [gone = ''] = await world.post(topic, ['gone']);
+    await world.until('it is gone', async () => (await client.get(gone)).status !== 200);
+    (await client.put(topic.address, { headers: { 'content-type': 'application/json' }, body: '{}' })).expect(200);
+    await world.post(topic, ['kept']);
+    await streaming(next, async (stream) => assert.equal(read(await stream.next()).data, 'kept'));
+  });
+
   it('A17 a Last-Event-ID that is none of this topic is refused, not guessed', async () => {
     const topic = await world.topic();
     await world.post(topic, ['x']);

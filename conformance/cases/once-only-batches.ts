@@ -115,4 +115,14 @@ export function onceOnlyBatches(world: World): void {
     expectProblem(await sendText(client, link, 'x'), 415);
     assert.equal((await world.drain(queue)).length, 1);
   });
+
+  it('G4 an Accept that cannot be served loses neither the batch nor the link', async () => {
+    const queue = await world.queue();
+    const link = await fresh(queue);
+    const { body, headers } = textBatch(['a']);
+    const options = { ...(body === undefined ? {} : { body }), headers: { ...headers, accept: 'image/png' } };
+    const first = (await client.post(link, options)).expect(200, 406);
+    (await client.post(link, textBatch(['a']))).expect(first.status === 200 ? 405 : 200);
+    assert.deepEqual(await world.drain(queue), ['a']);
+  });
 }

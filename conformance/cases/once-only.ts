@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Address } from '../client.ts';
-import { allowed, expectAbsolute, expectProblem } from '../expect.ts';
+import { allowed, expectAbsolute, expectProblem, expectXmlProblem } from '../expect.ts';
 import { createNext, follow, freshLink, linkOf, sendText } from '../steps.ts';
 import type { Destination, World } from '../world.ts';
 
@@ -215,5 +215,36 @@ export function onceOnly(world: World): void {
     const waiting = await world.startWaiting('POST', queue.receiving);
     (await sendText(client, link, 'awake')).expect(200);
     assert.equal((await waiting.answer).expect(200).text(), 'awake');
+  });
+
+  it('A12 used stays used after its queue was deleted, and a repetition does not bring the queue back', async () => {
+    const queue = await world.queue();
+    const link = await freshLink(world, queue);
+    (await sendText(client, link, 'one')).expect(200);
+    (await client.delete(queue.address, { query: { force: 'true' } })).expect(204);
+    for (const _ of client.bases) expectProblem(await sendText(client, link, 'one'), 405);
+    (await client.get(queue.address)).expect(404);
+    (await client.put(queue.address)).expect(201);
+    expectProblem(await sendText(client, link, 'one'), 405);
+    assert.deepEqual(await world.drain(queue), []);
+  });
+
+  it('A12 used is 405 also when the queue is full by now', async () => {
+    const queue = await world.queue({ 'max-length': 1 });
+    const link = await freshLink(world, queue);
+    (await sendText(client, link, 'fills it')).expect(200);
+    expectProblem(await sendText(client, link, 'fills it'), 405);
+    (await sendText(client, link, 'larger than what filled it')).expect(405);
+    assert.deepEqual(await world.drain(queue), ['fills it']);
+  });
+
+  it('A12 a problem in XML has the create-next link, too', async () => {
+    const queue = await world.queue();
+    const link = await freshLink(world, queue);
+    const headers = { accept: 'application/xml' };
+    (await sendText(client, link, 'one', { headers })).expect(200);
+    const again = await sendText(client, link, 'one', { headers });
+    expectXmlProblem(again, 405);
+    assert.ok(again.has('create-next'));
   });
 }

@@ -146,4 +146,40 @@ export function poller(world: World): void {
     const answer = (await client.post(at)).expect(200);
     assert.equal(answer.headers['delivery-count'], '1');
   });
+
+  it('G4 a message is never lost to its Accept: content comes as it is', async () => {
+    const queue = await world.queue();
+    await world.post(queue, ['a', 'b']);
+    const at = await follow(world, queue, 'poller');
+    const headers = { accept: 'image/png' };
+    assert.equal((await client.post(at, { headers })).expect(200).text(), 'a');
+    assert.deepEqual(textsOf((await client.post(at, { headers, query: { max: 5 } })).expect(200)), ['b']);
+  });
+
+  it('A9 an Accept-Wait that cannot be read is 400 and leases nothing; Prefer: wait is its synonym', async () => {
+    const queue = await world.queue();
+    const at = await follow(world, queue, 'poller');
+    await world.post(queue, ['x']);
+    for (const wait of ['', 'soon', '-1', '1e3']) {
+      expectProblem(await client.post(at, { headers: { 'accept-wait': wait } }), 400);
+    }
+    assert.deepEqual(await world.drain(queue), ['x']);
+    const exchange = client.begin('POST', at, { headers: { prefer: 'wait=30' } });
+    await exchange.sent;
+    await world.post(queue, ['y']);
+    assert.equal((await exchange.answer).expect(200).text(), 'y');
+  });
+
+  it('A14 a message under an id of the client’s own is polled and settled like any other', async () => {
+    const queue = await world.queue();
+    const message = queue.message('own~id-1.x_');
+    (await client.put(message, { body: 'own' })).expect(201);
+    const delivery = await poll(world, queue);
+    assert.equal(delivery.message, message);
+    (await settle(client, delivery.acknowledgement, { acknowledge: 'false' })).expect(204);
+    (await settle(client, (await poll(world, queue)).acknowledgement, { acknowledge: 'true' })).expect(204);
+    assert.equal(await stateOf(client, message), 'acknowledged');
+    (await client.put(message, { body: 'own' })).expect(200);
+    (await client.post(queue.receiving)).expect(204);
+  });
 }

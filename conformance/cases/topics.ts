@@ -228,4 +228,34 @@ export function topics(world: World): void {
     });
     assert.deepEqual(await readOn(await end(topic, 'first')), ['long']);
   });
+
+  it('A17 a delayed message at its own address is not immutable yet, and leads nowhere', async () => {
+    const topic = await world.topic();
+    const [message = ''] = await world.post(topic, ['later'], { delay: 90 });
+    const answer = (await client.get(message)).expect(200);
+    assert.equal(answer.headers['message-state'], 'delayed');
+    assert.doesNotMatch(answer.headers['cache-control'] ?? '', /immutable|max-age=[1-9]/);
+    assert.ok(!answer.has('next'));
+    (await client.get(await end(topic, 'first'))).expect(204);
+  });
+
+  it('A9 an Accept-Wait that cannot be read is 400; Prefer: wait is its synonym', async () => {
+    const topic = await world.topic();
+    const next = await follow(world, topic, 'next');
+    for (const wait of ['', 'soon', '-1'])
+      expectProblem(await client.get(next, { headers: { 'accept-wait': wait } }), 400);
+    const exchange = client.begin('GET', next, { headers: { prefer: 'wait=30' } });
+    await exchange.sent;
+    await world.post(topic, ['x']);
+    assert.equal((await exchange.answer).expect(200).text(), 'x');
+  });
+
+  it('G4 message content ignores Accept', async () => {
+    const topic = await world.topic();
+    const next = await follow(world, topic, 'next');
+    const [message = ''] = await world.post(topic, ['plain']);
+    for (const address of [next, message, await end(topic, 'first'), await end(topic, 'last')]) {
+      assert.equal((await client.get(address, { headers: { accept: 'image/png' } })).expect(200).text(), 'plain');
+    }
+  });
 }

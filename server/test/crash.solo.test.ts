@@ -35,8 +35,9 @@ async function survives(context: TestContext, data: Data, nodes: number, kills: 
   );
   const running: CrashNode[] = [];
   for (let n = 0; n < nodes; n++) running.push(await createNode(data));
-  const { faults, summary, ...rest } = await crash({ nodes: running, kills, seed });
-  for (const node of running) await node.kill();
+  const { faults, summary, ...rest } = await crash({ nodes: running, kills, seed }).finally(() =>
+    Promise.all(running.map((node) => node.kill())),
+  );
   context.diagnostic(`seed ${seed} ${JSON.stringify({ ...rest, ...summary })}`);
   assert.equal(faults.length, 0, `seed ${seed}: ${faults.length} faults\n${faults.slice(0, SHOWN).join('\n')}`);
   // A test whose load never met a kill would prove nothing.

@@ -1,10 +1,10 @@
 /** The crash test: load on one or more nodes, kills at random moments, then the reckoning. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAftermath } from './aftermath.ts';
-import { createLedger, DEAD, type Summary } from './ledger.ts';
-import { startLoad } from './load.ts';
+import { createLedger, DEAD, type Ledger, type Summary } from './ledger.ts';
+import { type Load, startLoad } from './load.ts';
 import type { CrashNode } from './node.ts';
-import { seededRandom } from './random.ts';
+import { type Random, seededRandom } from './random.ts';
 
 export type CrashOptions = { nodes: readonly CrashNode[]; kills: number; seed: number };
 
@@ -28,6 +28,25 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
   const random = seededRandom(seed);
   const ledger = createLedger();
   const load = startLoad(nodes, seededRandom(random.below(2 ** 32)), ledger);
+  try {
+    const killedWhileStarting = await killAtRandom(nodes, kills, random);
+    await load.stop();
+    await reckon(nodes, random, ledger, load);
+    const starts = nodes.flatMap((node) => node.starts).sort((a, b) => a - b);
+    return {
+      faults: ledger.faults(),
+      summary: ledger.summary(),
+      kills,
+      killedWhileStarting,
+      start: Math.round(starts[Math.floor(starts.length / 2)] ?? 0),
+    };
+  } finally {
+    load.close();
+  }
+}
+
+/** How many of the starts were killed, too. */
+async function killAtRandom(nodes: readonly CrashNode[], kills: number, random: Random): Promise<number> {
   let killedWhileStarting = 0;
   for (let count = 0; count < kills; count++) {
     // The moment of the kill is what is random here; nobody waits for anything.
@@ -40,8 +59,11 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
     }
     await node.start();
   }
-  await load.stop();
+  return killedWhileStarting;
+}
 
+/** When nothing is killed any more: takes all that is left, reads on to the end, and looks at what is missing. */
+async function reckon(nodes: readonly CrashNode[], random: Random, ledger: Ledger, load: Load): Promise<void> {
   const leased = load.leased.all();
   const queues = [...load.queues.all(), ...leased.map((queue) => queue + DEAD)];
   const aftermath = createAftermath(nodes, random, ledger);
@@ -55,17 +77,7 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
   const again = await takeAll();
   if (again > 0) ledger.wrong(`${again} messages were there again after a restart of the emptied queues`);
   await aftermath.readOn(load.readers, load.topics.all());
-  load.close();
   await aftermath.look();
   await aftermath.countTopics(load.topics.all());
   aftermath.close();
-
-  const starts = nodes.flatMap((node) => node.starts).sort((a, b) => a - b);
-  return {
-    faults: ledger.faults(),
-    summary: ledger.summary(),
-    kills,
-    killedWhileStarting,
-    start: Math.round(starts[Math.floor(starts.length / 2)] ?? 0),
-  };
 }

@@ -16,7 +16,7 @@ export type Load = {
   readonly readers: readonly Reader[];
   /** Ends when every client has its last answer. The service has to be up for that. */
   stop(): Promise<void>;
-  /** Hangs up. */
+  /** Hangs up, whatever is under way. */
   close(): void;
 };
 
@@ -111,7 +111,7 @@ export function startLoad(nodes: readonly CrashNode[], random: Random, ledger: L
     };
   });
   for (const max of WORKERS) {
-    const how = { max, wait: 0.2, conduct: () => randomConduct(random) };
+    const how = { max, wait: 0.2, conduct: (key: string) => randomConduct(random, key) };
     run('work', 1, (client) => () => work(client, ledger, leased.recent(), how));
   }
 
@@ -138,6 +138,7 @@ export function startLoad(nodes: readonly CrashNode[], random: Random, ledger: L
       await Promise.all(running);
     },
     close() {
+      stopping = true;
       for (const client of clients) client.close();
     },
   };

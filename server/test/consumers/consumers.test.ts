@@ -253,10 +253,14 @@ forEachEngine('consumers', (engine) => {
     const made = client.expect(await client.post('/consumers', { name: 'M' }, minimal), 201);
     assert.equal(made.body.length, 0);
     assert.equal(made.headers['preference-applied'], 'return=minimal');
-    const ended = client.expect(await client.post(made.link('terminate'), {}, minimal), 204);
+    const ended = client.expect(await client.post(made.link('terminate'), {}, minimal), 200);
+    assert.equal(ended.body.length, 0);
     assert.ok(ended.link('reinstate'));
     const etag = { 'if-match': ended.headers.etag ?? '' };
-    client.expect(await client.post(ended.link('reinstate'), {}, { ...minimal, ...etag }), 204);
+    const both = { prefer: 'return=minimal, handling=strict', ...etag };
+    const back = client.expect(await client.post(ended.link('reinstate'), {}, both), 200);
+    assert.match(back.headers['preference-applied'] ?? '', /handling=strict/);
+    assert.match(back.headers['preference-applied'] ?? '', /return=minimal/);
   });
 
   it('does not terminate by DELETE', async () => {

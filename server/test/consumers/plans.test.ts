@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type EngineDatabase, forEachEngine } from '../../../testing/engines.ts';
+import { analyse, fillConsumers } from '../../src/consumers/filling.fixtures.ts';
 import { listConsumersText } from '../../src/consumers/queries/consumers.ts';
 import { entitledText, RIVAL, rangeStatement, type Scope } from '../../src/consumers/queries/entitlements.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { SqlValue, Store } from '../../src/store/store.ts';
-import { analyse, fillConsumers } from './filling.ts';
 
 const CONSUMERS = 20_000;
 const MIDDLE = 1_000_000_000 + CONSUMERS / 2;

@@ -4,7 +4,7 @@ import { checkIfMatch } from '../../http/conditions.ts';
 import type { Document } from '../../http/document.ts';
 import { acceptedTypes, type InputOptions, readFields } from '../../http/input.ts';
 import { badCursor, type Page } from '../../http/paging.ts';
-import { type AppliedPreference, preferenceApplied } from '../../http/prefer.ts';
+import { preferenceApplied } from '../../http/prefer.ts';
 import type { Request } from '../../http/request.ts';
 import type { Resource } from '../../http/resource.ts';
 import { type Kind, uuid } from '../../kinds.ts';
@@ -74,25 +74,16 @@ export function transitionOf(request: Request, input: InputOptions): Transition 
 
 export const transitionTypes = (input: InputOptions): string[] => acceptedTypes(input);
 
-/** Answers a change with what is there now, or without content when the client wants it so. */
+/** Answers a change with what is there now. */
 export function changeAnswer(
   request: Request,
   document: Document,
   { created, strict }: { created?: boolean; strict?: boolean } = {},
 ): Answer {
-  const { return: wanted } = request.prefer;
-  const applied: AppliedPreference[] = [];
-  if (strict) applied.push('handling=strict');
-  if (wanted !== undefined) applied.push(`return=${wanted}`);
-  const told = preferenceApplied(applied);
   const self = document.links.find(({ rel }) => rel === 'self')?.href ?? request.path;
-  const headers: [string, string][] = [
-    ...(created ? [location(self) as [string, string]] : []),
-    ...(told === undefined ? [] : [['Preference-Applied', told] as [string, string]]),
-  ];
-  if (wanted === 'minimal') {
-    // Only the version counts in If-Match; the representation that was not sent is the default one.
-    return { status: created ? 201 : 204, headers, links: document.links, etag: `"${document.version}-xml"` };
-  }
-  return { status: created ? 201 : 200, headers: [...headers, ['Content-Location', self]], document };
+  const told = preferenceApplied(strict ? ['handling=strict'] : []);
+  const headers: (readonly [string, string])[] = [['Content-Location', self]];
+  if (created) headers.push(location(self));
+  if (told !== undefined) headers.push(['Preference-Applied', told]);
+  return { status: created ? 201 : 200, headers, document };
 }

@@ -112,7 +112,7 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
     produces: PRODUCES,
     output: consumerShape,
     gives: CHANGED_FIELDS,
-    answers: { 200: 'The consumer as it is now', 204: 'The same without content' },
+    answers: { 200: 'The consumer as it is now' },
     problems: ['bad-body', 'unknown-consumer', 'external-key-taken', 'precondition-failed', 'invalid'],
     async handle(request) {
       const id = idOfConsumer(request);
@@ -130,7 +130,7 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
     produces: PRODUCES,
     output: consumerShape,
     gives: CHANGED_FIELDS,
-    answers: { 200: 'The consumer with its new links', 204: 'The same without content' },
+    answers: { 200: 'The consumer with its new links' },
     problems: ['bad-body', 'unknown-consumer', 'state-unchanged', 'precondition-failed', 'invalid'],
     async handle(request) {
       const transition = transitionOf(request, TERMINATION);

@@ -107,7 +107,7 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
     produces: PRODUCES,
     output: entitlementShape,
     gives: CHANGED_FIELDS,
-    answers: { 200: 'The entitlement as it is now', 204: 'The same without content' },
+    answers: { 200: 'The entitlement as it is now' },
     problems: ['bad-body', 'unknown-entitlement', 'already-entitled', 'precondition-failed', 'invalid'],
     async handle(request) {
       const id = idOfEntitlement(request);
@@ -126,7 +126,7 @@ export function entitlementRoutes(area: ConsumerArea): Route[] {
     produces: PRODUCES,
     output: entitlementShape,
     gives: CHANGED_FIELDS,
-    answers: { 200: 'The entitlement with its new links', 204: 'The same without content' },
+    answers: { 200: 'The entitlement with its new links' },
     problems: ['bad-body', 'unknown-entitlement', 'state-unchanged', 'precondition-failed', 'invalid'],
     async handle(request) {
       const transition = transitionOf(request, TERMINATION);

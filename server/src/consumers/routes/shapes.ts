@@ -166,4 +166,4 @@ export const terminationShape: Shape = {
 
 const CHANGED: readonly AnswerField[] = ['Link', 'ETag', 'Content-Location', 'Preference-Applied'];
 export const CREATED_FIELDS = { 201: ['Location', ...CHANGED] } as const;
-export const CHANGED_FIELDS = { 200: CHANGED, 204: ['Link', 'ETag', 'Preference-Applied'] } as const;
+export const CHANGED_FIELDS = { 200: CHANGED } as const;

@@ -1,9 +1,10 @@
 /** SQL of create-next chains; using a link is part of posting (see store/). */
 import type { Tx } from '../../store/store.ts';
 
-/** The number of the last link used of a chain. */
-export async function lastOfChain(tx: Tx, chain: number): Promise<number | undefined> {
-  return (await tx.get<{ n: number }>('SELECT n FROM once_chain WHERE chain = $1', [chain]))?.n;
+/** Whether a link of a chain was used: what is kept of the chain is the number of the last one that was. */
+export async function isUsed(tx: Tx, { chain, n }: { chain: number; n: number }): Promise<boolean> {
+  const last = await tx.get<{ n: number }>('SELECT n FROM once_chain WHERE chain = $1', [chain]);
+  return last !== undefined && last.n >= n;
 }
 
 /** The messages a batch's link made. */

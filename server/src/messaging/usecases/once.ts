@@ -10,7 +10,7 @@
  */
 import type { Store } from '../../store/store.ts';
 import type { OnceToken, OnceTokens } from '../once-token.ts';
-import { batchOfLink, lastOfChain } from '../queries/once.ts';
+import { batchOfLink, isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
 import type { Draft, Posting, PutOptions } from './posting.ts';
 
@@ -56,9 +56,7 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
 
   const issue = (scope: OnceScope): string => write(scope, store.nextId(), 1);
 
-  async function wasUsed({ chain, n }: OnceToken): Promise<boolean> {
-    return ((await store.read((tx) => lastOfChain(tx, chain))) ?? 0) >= n;
-  }
+  const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
 
   return {
     issue,

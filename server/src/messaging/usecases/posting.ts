@@ -16,6 +16,7 @@ import { hashOfContent, hashOfId, type PostingWishes, placement } from '../messa
 import { checkName } from '../names.ts';
 import { holderOf } from '../queries/holders.ts';
 import { findMessage } from '../queries/messages.ts';
+import { isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
@@ -98,6 +99,7 @@ export function createPosting(
     const ids = newIds(parcel);
     let own: number | undefined;
     for (let attempt = 1; ; attempt++) {
+      if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
       const destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
@@ -142,6 +144,11 @@ export function createPosting(
     throw new Problem('conflict', 'a transaction that has not ended holds this id or link; try again when it has', {
       headers: { 'Retry-After': '1' },
     });
+  }
+
+  /** The post that used the link is repeated after the destination was deleted: that must not make it again. */
+  async function isRepetition({ kind, name }: Parcel, use: OnceUse): Promise<boolean> {
+    return (await destinations.find(kind, name)) === undefined && store.read((tx) => isUsed(tx, use));
   }
 
   /** A refusal must also undo what the transaction has done so far, the registration for example. */

@@ -223,7 +223,8 @@ describe('a transaction', { timeout: 60_000 }, () => {
         await tx.run('UPDATE once_chain SET n = n + 1 WHERE chain = $1', [chains[1]]);
       });
     await Promise.all([cross([10, 11]), cross([11, 10])]);
-    assert.equal(runs, 3);
+    // On a busy machine the second try may meet the other one again.
+    assert.ok(runs >= 3, `${runs} runs`);
     const rows = await store.read((tx) => tx.all('SELECT n FROM once_chain WHERE chain IN (10, 11)'));
     assert.deepEqual(rows, [{ n: 2 }, { n: 2 }]);
   });

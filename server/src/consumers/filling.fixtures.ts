@@ -1,5 +1,5 @@
 /** Fills a store with many consumers and entitlements by SQL alone: seconds instead of hours. */
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../store/store.ts';
 
 export interface Filling {
   readonly consumers: number;
@@ -11,8 +11,8 @@ export interface Filling {
 
 /** Rows of one transaction. */
 const PIECE = 20_000;
-/** Far above what the store hands out itself, so that nothing made later meets them. */
-const FIRST = 1_000_000_000;
+/** The place of the first. Far above what the store hands out itself, so that nothing made later meets them. */
+export const FIRST = 1_000_000_000;
 
 export const idOfConsumer = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
@@ -56,7 +56,7 @@ export async function fillConsumers(
   }
 }
 
-/** One consumer with very many entitlements. */
+/** Gives one consumer, which has none yet, very many entitlements. */
 export async function fillOne(store: Store, n: number, count: number): Promise<void> {
   const from = 'WITH RECURSIVE numbers (i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $2)';
   const start = 2 * FIRST + n * 1000;

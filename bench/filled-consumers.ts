@@ -1,0 +1,42 @@
+/** A store with a million consumers and three million entitlements, filled by SQL. */
+import { analyse, FIRST, fillConsumers, fillOne, idOfConsumer } from '../server/src/consumers/filling.fixtures.ts';
+import { openStore } from '../server/src/store/open.ts';
+import type { WaypostOptions } from '../testing/waypost.ts';
+
+/** One in this many is terminated. */
+const TERMINATED = 10;
+export const EACH = 3;
+export const MANY = 100_000;
+
+/** Paths of consumers by their number; every tenth is terminated. */
+export const consumerPath = (i: number): string => `/consumers/${idOfConsumer(i)}`;
+/** One more consumer, behind all others, that has very many entitlements. */
+export const heavyConsumer = (million: number): number => million;
+/** One that has as few as all others, but whose neighbours nobody touches. */
+export const lightConsumer = 5;
+
+export async function fillWithConsumers(
+  place: WaypostOptions,
+  million: number,
+  note: (text: string) => void,
+): Promise<void> {
+  const location = { database: place.database, folder: place.data ?? '', reserveBytes: 0 };
+  const store = await openStore(location, () => {});
+  try {
+    await fillConsumers(store, { consumers: million, each: EACH, terminated: TERMINATED }, note);
+    const heavy = heavyConsumer(million);
+    await store.transaction((tx) =>
+      tx.run(
+        `INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated)
+         VALUES ($1, $2, 'heavy', 0, 1, 0, 0, 1, 1)`,
+        [FIRST + heavy, idOfConsumer(heavy)],
+      ),
+    );
+    note(`${store.engine}: ${MANY.toLocaleString('en')} entitlements for one consumer`);
+    await fillOne(store, FIRST + heavy, MANY);
+    // PostgreSQL does so by itself after a while; SQLite never does, and is measured as it is.
+    if (store.engine === 'postgresql') await analyse(store);
+  } finally {
+    await store.close();
+  }
+}
