@@ -120,6 +120,28 @@ export function delaysAndOrder(world: World): void {
     assert.deepEqual(await world.drain(queue), ['a', 'b', 'c']);
   });
 
+  it('A4 a batch keeps its order through a delay, whichever node gave the link and whichever took the batch', async () => {
+    const texts = ['a', 'b', 'c', 'd'];
+    for (const giver of client.bases) {
+      for (const taker of client.bases) {
+        const [queue, topic] = [await world.queue(), await world.topic()];
+        let next = await follow(world, topic, 'next');
+        for (const to of [queue, topic]) {
+          const once = (await client.head(`${giver}${to.address}`)).expect(200).link('post-batch-once');
+          const link = linkOf(client, (await client.post(once)).expect(200), 'create-next');
+          (await client.post(`${taker}${link}`, { ...textBatch(texts), query: { delay: 0.2 } })).expect(200);
+        }
+        for (const text of texts) {
+          const answer = (await client.get(next, { headers: { 'accept-wait': '20' } })).expect(200);
+          assert.equal(answer.text(), text, `${giver} to ${taker}`);
+          next = linkOf(client, answer, 'next');
+        }
+        await world.until('all have come', async () => (await countsOf(client, queue)).available === texts.length);
+        assert.deepEqual(await world.drain(queue), texts);
+      }
+    }
+  });
+
   it('A4 a delay longer than the ttl: the message expires unseen', async () => {
     const queue = await world.queue();
     const [message = ''] = await world.post(queue, ['never'], { delay: 60, ttl: 0.1 });

@@ -163,14 +163,17 @@ async function insertDelivery(tx: Tx, destination: number, message: NewMessage):
   );
 }
 
-/** Its place in the order comes with the commit; what it took that a rollback must free again is noted. */
+/**
+ * Its place in the order comes with the commit; until then a negative one tells in which order the transaction's messages
+ * were posted. What it took that a rollback must free again is noted.
+ */
 async function holdMessage(tx: Tx, posting: Posting, message: NewMessage, held: number): Promise<void> {
   const { destination, kind, name, once } = posting;
   const { column, value } = durability(tx, message);
   await tx.run(
     `INSERT INTO ${tx.dialect.placeOf(message.id).delivery}
        (id, dest, rank, ord, state, due, expires, tries, token, size, tx${column})
-     VALUES ($1, $2, $3, 0, 4, NULL, $4, 0, 0, $5, $6${value})`,
+     VALUES ($1, $2, $3, -(${tx.dialect.nextArrival}), 4, NULL, $4, 0, 0, $5, $6${value})`,
     [message.id, destination, message.rank, message.expires, message.body.length, held],
   );
   await tx.run(

@@ -16,6 +16,7 @@ import {
   makeDue,
   markResolved,
   participantsOf,
+  takePhaseTwo,
 } from './queries/log.ts';
 import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
@@ -159,11 +160,15 @@ export function createTransactions(options: TransactionOptions): Transactions {
       return toTheEnd(id, 'rolled-back', wait);
     },
     async retryNow(id) {
-      await locked(id, (tx) => makeDue(tx, id));
+      await membership.ensureAlive();
+      await locked(id, async (tx) => {
+        if (await takePhaseTwo(tx, id, membership.node)) await makeDue(tx, id);
+      });
       store.announce({ changed: [id] });
       void coordinator.drive(id);
     },
     async resolve(id, participant, outcome, by, why) {
+      await membership.ensureAlive();
       await locked(id, async (tx, transaction) => {
         if (transaction.state !== 'committing' && transaction.state !== 'rolling-back') {
           throw new Problem(
@@ -175,6 +180,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         if (!(await markResolved(tx, id, participant, resolvedState(transaction.state, outcome), resolution))) {
           throw new Problem('conflict', 'this participant is not outstanding');
         }
+        await takePhaseTwo(tx, id, membership.node);
       });
       store.announce({ changed: [id] });
       await coordinator.drive(id);

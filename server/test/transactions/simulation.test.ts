@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { seededRandom } from '../../../testing/crash/random.ts';
 import { temporaryFolder } from '../../../testing/folders.ts';
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Behaviour, modelParticipant } from './participant-model.ts';
 import { type Clock, checkAgreement, type Fate, runTransaction, type World } from './simulation.ts';
+import type { Entered } from './trace.ts';
 
 /** WAYPOST_SEED replays one schedule; WAYPOST_RUNS sets how many are tried. */
 const SEED = process.env.WAYPOST_SEED;
-const RUNS = Number(process.env.WAYPOST_RUNS ?? 2000);
+const RUNS = Number(process.env.WAYPOST_RUNS ?? 800);
 
 describe('two-phase commit in a simulated world', () => {
   let store: Store;
@@ -20,12 +22,16 @@ describe('two-phase commit in a simulated world', () => {
   });
   after(() => store.close());
 
-  const worldOf = (behaviours: readonly Behaviour[], more: Pick<World, 'fateOf' | 'crashesAt'>): World => ({
-    store,
-    clock,
-    participants: behaviours.map((behaviour, index) => modelParticipant(`http://p${index}.example/state`, behaviour)),
-    ...more,
-  });
+  function worldOf(
+    behaviours: readonly Behaviour[],
+    more: Pick<World, 'fateOf' | 'crashesAt' | 'pausesAt' | 'failsAt'>,
+  ): World {
+    const trace: Entered[] = [];
+    const participants = behaviours.map((behaviour, index) =>
+      modelParticipant(`http://p${index}.example/state`, behaviour, trace),
+    );
+    return { store, clock, trace, participants, ...more };
+  }
   const through = (): Fate => 'through';
 
   /** The points of a run without a crash, so that each of them can be tried. */
@@ -37,7 +43,7 @@ describe('two-phase commit in a simulated world', () => {
     };
     const world = worldOf(behaviours, { fateOf: through, crashesAt });
     const { view, told } = await runTransaction(world);
-    checkAgreement(world.participants, view, told);
+    checkAgreement(world, view, told);
     return points;
   }
 
@@ -62,27 +68,73 @@ describe('two-phase commit in a simulated world', () => {
           const world = worldOf(cast, { fateOf: through, crashesAt });
           const { view, told, crashes } = await runTransaction(world);
           assert.ok(crashes > 0, `no crash at point ${first}`);
-          checkAgreement(world.participants, view, told);
+          checkAgreement(world, view, told);
         }
       }
     });
   }
 
-  it(`agrees whatever the network and the crashes do (${SEED ?? `${RUNS} schedules`})`, async (t) => {
+  it('agrees when the store fails at any one write, written or not', async () => {
+    let writes = 0;
+    const counted = worldOf(['ordinary', 'ordinary'], {
+      fateOf: through,
+      crashesAt: () => false,
+      failsAt: () => {
+        writes++;
+        return undefined;
+      },
+    });
+    await runTransaction(counted);
+    assert.ok(writes > 3, `only ${writes} writes`);
+    for (const failure of ['not written', 'not confirmed'] as const) {
+      for (let fails = 0; fails < writes; fails++) {
+        let passed = 0;
+        const failsAt = () => (passed++ === fails ? failure : undefined);
+        const world = worldOf(['ordinary', 'ordinary'], { fateOf: through, crashesAt: () => false, failsAt });
+        const { view, told } = await runTransaction(world);
+        checkAgreement(world, view, told);
+      }
+    }
+  });
+
+  it('agrees when a node stands still at any point and goes on after another took over', async () => {
+    const cast: Behaviour[] = ['forgetful', 'ordinary'];
+    let points = 0;
+    const count = () => {
+      points++;
+      return false;
+    };
+    await runTransaction(worldOf(cast, { fateOf: through, crashesAt: () => false, pausesAt: count }));
+    assert.ok(points > 8, `only ${points} points`);
+    for (let pause = 0; pause < points; pause++) {
+      let passed = 0;
+      const world = worldOf(cast, {
+        fateOf: through,
+        crashesAt: () => false,
+        pausesAt: () => passed++ === pause,
+      });
+      const { view, told } = await runTransaction(world);
+      checkAgreement(world, view, told);
+    }
+  });
+
+  it(`agrees whatever happens (${SEED ?? `${RUNS} schedules`})`, async (t) => {
     const seeds = SEED === undefined ? Array.from({ length: RUNS }, (_, index) => index + 1) : [Number(SEED)];
     let committed = 0;
     for (const seed of seeds) {
-      const random = randomFrom(seed);
+      const random = seededRandom(seed).fraction;
       const behaviours = Array.from({ length: 1 + Math.floor(random() * 4) }, () => behaviourFrom(random()));
       const trouble = random() * 0.4;
-      const crashRate = random() * 0.05;
+      const [crashRate, pauseRate, failRate] = [random() * 0.04, random() * 0.06, random() * 0.06];
       const world = worldOf(behaviours, {
         fateOf: () => fateFrom(random, trouble),
         crashesAt: () => random() < crashRate,
+        pausesAt: () => random() < pauseRate,
+        failsAt: () => (random() >= failRate ? undefined : random() < 0.5 ? 'not written' : 'not confirmed'),
       });
       try {
         const { view, told } = await runTransaction(world);
-        checkAgreement(world.participants, view, told);
+        checkAgreement(world, view, told);
         if (view.transaction.state === 'committed') committed++;
       } catch (error) {
         throw new Error(`replay with WAYPOST_SEED=${seed}`, { cause: error });
@@ -105,15 +157,4 @@ function fateFrom(random: () => number, trouble: number): Fate {
   const value = random();
   if (value < 0.4) return 'lost';
   return value < 0.8 ? 'answer lost' : { straggles: Math.floor(random() * 15_000) };
-}
-
-/** A small generator of good quality (mulberry32): the same seed gives the same schedule on every machine. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -1,20 +1,23 @@
 /**
- * One transaction in a simulated world: a virtual clock, a network that loses and delays, and nodes that crash between any
- * two lines. The manager is the real one over a real store; what surrounds it is driven by a seed, so that a schedule that
- * fails can be replayed.
+ * One transaction in a simulated world: a virtual clock, a network that loses and delays, nodes that crash between any two
+ * lines or stand still for a while, and a store that fails. The manager is the real one over a real store; what surrounds
+ * it is driven by a seed, so that a schedule that fails can be replayed.
  */
 import assert from 'node:assert/strict';
 import { createSealer } from '../../src/ids.ts';
 import { createDestinations } from '../../src/messaging/usecases/destinations.ts';
 import { createEvents } from '../../src/messaging/usecases/events.ts';
 import { createOperator } from '../../src/operator/operator.ts';
+import { Problem } from '../../src/problems.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createTransactionPaths } from '../../src/transactions/addresses.views.ts';
 import { isFinal, type Order, type Reply } from '../../src/transactions/protocol.ts';
+import { findTransaction } from '../../src/transactions/queries/log.ts';
 import type { TransactionView } from '../../src/transactions/transactions.ts';
 import { createTransactionManager, type TransactionManager } from '../../src/transactions/usecases/manager.ts';
 import type { Participants } from '../../src/transactions/usecases/participants.ts';
-import { forbiddenSteps, type ModelParticipant } from './participant-model.ts';
+import type { ModelParticipant } from './participant-model.ts';
+import { type Entered, violations } from './trace.ts';
 
 export interface Clock {
   time: number;
@@ -27,37 +30,96 @@ export interface World {
   readonly store: Store;
   readonly clock: Clock;
   readonly participants: readonly ModelParticipant[];
+  /** Every step of the manager and of the participants, in the order in which they were taken. */
+  readonly trace: Entered[];
   /** Asked for every request. */
   readonly fateOf: (order: Order | 'look', uri: string) => Fate;
   /** Told of every point at which a node may crash; true: it crashes here. */
   readonly crashesAt: (point: string) => boolean;
+  /** True: the node stands still here, until others have taken over and more; at most once in its life. */
+  readonly pausesAt?: (point: string) => boolean;
+  /** What the store does instead of a write: nothing, or the write without saying so. */
+  readonly failsAt?: (point: string) => 'not written' | 'not confirmed' | undefined;
 }
 
 /** Thrown through everything of a node that has crashed. */
 class Crash extends Error {}
 
+const isExpected = (error: unknown): boolean =>
+  error instanceof Crash || (error instanceof Problem && error.code === 'store-unavailable');
+
 interface Node {
   readonly manager: TransactionManager;
-  crashed: boolean;
+  readonly crashed: boolean;
+  /** Resolves when it stands still. */
+  readonly paused: Promise<void>;
+  readonly isPaused: boolean;
+  resume(): void;
 }
 
-function startNode(world: World, stragglers: { at: number; arrive: () => void }[]): Node {
-  const { store, clock, participants, fateOf, crashesAt } = world;
-  const node: { crashed: boolean } = { crashed: false };
+interface Stage {
+  readonly stragglers: { at: number; arrive: () => void }[];
+  transaction?: number;
+  round: number;
+}
+
+function startNode(world: World, stage: Stage): Node {
+  const { store, clock, participants, fateOf, crashesAt, trace } = world;
+  let crashed = false;
+  let isPaused = false;
+  let mayPause = true;
+  const paused = Promise.withResolvers<void>();
+  const resumed = Promise.withResolvers<void>();
+
   const point = (name: string): void => {
-    if (!node.crashed && crashesAt(name)) node.crashed = true;
-    if (node.crashed) throw new Crash(name);
+    if (!crashed && crashesAt(name)) crashed = true;
+    if (crashed) throw new Crash(name);
   };
 
-  /** The same store, with a point before and after everything that is written. */
+  /** A point at which the node may also stand still. A crash at a read has no effect that one at a write does not have. */
+  async function gate(name: string): Promise<void> {
+    point(name);
+    await pause(name);
+  }
+
+  async function pause(name: string): Promise<void> {
+    if (!mayPause || stage.round > CALM_AFTER || !world.pausesAt?.(name)) return;
+    mayPause = false;
+    isPaused = true;
+    paused.resolve();
+    await resumed.promise;
+    isPaused = false;
+  }
+
+  /** Whatever the manager writes of the transaction is a step of the trace, also when the node never learns of it. */
+  async function traceManager(): Promise<void> {
+    const { transaction: id } = stage;
+    if (id === undefined) return;
+    const state = (await store.read((tx) => findTransaction(tx, id)))?.state;
+    const last = trace.findLast(({ who }) => who === 'manager')?.state;
+    if (state !== undefined && state !== last) trace.push({ who: 'manager', state });
+  }
+
+  const unavailable = (): Problem => new Problem('store-unavailable', 'the store does not answer');
+
+  /** The same store, with points around everything that is read or written. */
   const watched: Store = {
     ...store,
     now: () => clock.time,
-    read: (job) => (node.crashed ? Promise.reject(new Crash('read')) : store.read(job)),
+    async read(job) {
+      if (crashed) throw new Crash('read');
+      const found = await store.read(job);
+      await pause('after a read');
+      return found;
+    },
     async transaction(job) {
-      point('before a write');
+      await gate('before a write');
+      const failure = world.failsAt?.('a write');
+      if (failure === 'not written') throw unavailable();
       const outcome = await store.transaction(job);
-      point('after a write');
+      await traceManager();
+      if (failure === 'not confirmed') throw unavailable();
+      await gate('after a write');
       return outcome;
     },
   };
@@ -74,7 +136,7 @@ function startNode(world: World, stragglers: { at: number; arrive: () => void }[
     const fate = fateOf(what, uri);
     if (fate === 'lost') return { status: 0, detail: 'lost' };
     if (typeof fate === 'object') {
-      stragglers.push({ at: clock.time + fate.straggles, arrive: () => void act(find(uri)) });
+      stage.stragglers.push({ at: clock.time + fate.straggles, arrive: () => void act(find(uri)) });
       return { status: 0, detail: 'straggling' };
     }
     const reply = act(find(uri));
@@ -97,11 +159,22 @@ function startNode(world: World, stragglers: { at: number; arrive: () => void }[
     participants: network,
     maxTimeout: 3_600_000,
     keptMilliseconds: 86_400_000,
+    monotonic: () => clock.time,
     onError: (error) => {
-      if (!(error instanceof Crash)) throw error;
+      if (!isExpected(error)) throw error;
     },
   });
-  return Object.assign(node, { manager });
+  return {
+    manager,
+    paused: paused.promise,
+    get crashed() {
+      return crashed;
+    },
+    get isPaused() {
+      return isPaused;
+    },
+    resume: () => resumed.resolve(),
+  };
 }
 
 export interface Told {
@@ -112,77 +185,97 @@ export interface Told {
 const TIMEOUT = 30_000;
 /** Longer than every pause, lease and margin there is. */
 const ROUNDS = 200;
+/** In the end everyone goes on. */
+const CALM_AFTER = 60;
+/** A node that stands still goes on after this many rounds: others have held it for dead by then, or not yet. */
+const PAUSES = [2, 6, 14, 30];
 
 /** Runs a transaction to its end, through crashes and recoveries. Gives how it ended. */
 export async function runTransaction(world: World): Promise<{ view: TransactionView; told: Told; crashes: number }> {
-  const stragglers: { at: number; arrive: () => void }[] = [];
+  const stage: Stage = { stragglers: [], round: 0 };
   let crashes = 0;
-  let node = startNode({ ...world, crashesAt: () => false }, stragglers);
-  const { transaction } = await node.manager.transactions.create(String(TIMEOUT));
-  await node.manager.transactions.register(
+  const { pausesAt: _, failsAt: __, ...calm } = world;
+  const first = startNode({ ...calm, crashesAt: () => false }, stage);
+  const { transaction } = await first.manager.transactions.create(String(TIMEOUT));
+  stage.transaction = transaction.id;
+  world.trace.push({ who: 'manager', state: 'uncommitted' });
+  await first.manager.transactions.register(
     transaction.id,
     world.participants.map(({ uri }) => ({ uri, kind: null })),
   );
 
-  node = startNode(world, stragglers);
+  let node = startNode(world, stage);
+  const still: { node: Node; until: number }[] = [];
   let answer: string | undefined;
-  try {
-    const { transaction: ended } = await node.manager.transactions.commit(transaction.id, 0);
-    if (isFinal(ended.state)) answer = ended.state;
-  } catch (error) {
-    if (!(error instanceof Crash)) throw error;
-  }
+  const asked = ask(node, transaction.id).then((state) => {
+    answer = state;
+  });
+  await Promise.race([asked, node.paused]);
 
   for (let round = 0; round < ROUNDS; round++) {
-    await node.manager.coordinator.settled();
-    const late = stragglers.filter(({ at }) => at <= world.clock.time);
+    stage.round = round;
+    await Promise.race([node.manager.coordinator.settled(), node.paused]);
+    const late = stage.stragglers.filter(({ at }) => at <= world.clock.time);
     for (const each of late) {
-      stragglers.splice(stragglers.indexOf(each), 1);
+      stage.stragglers.splice(stage.stragglers.indexOf(each), 1);
       each.arrive();
+    }
+    if (node.isPaused) {
+      still.push({ node, until: round + (PAUSES[(round + crashes) % PAUSES.length] ?? 1) });
+      node = startNode(world, stage);
     }
     if (node.crashed) {
       crashes++;
-      node = startNode(world, stragglers);
+      node = startNode(world, stage);
     }
-    const view = await world.store.read(async () => undefined).then(() => readView(node, transaction.id));
-    if (view !== undefined && isFinal(view.transaction.state) && stragglers.length === 0) {
+    for (const each of still.filter(({ until }) => until <= round)) {
+      still.splice(still.indexOf(each), 1);
+      each.node.resume();
+      await each.node.manager.coordinator.settled();
+    }
+    const view = still.length > 0 ? undefined : await first.manager.transactions.get(transaction.id);
+    if (view !== undefined && isFinal(view.transaction.state) && stage.stragglers.length === 0) {
+      await asked;
       return { view, told: { answer }, crashes };
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
-    world.clock.time += round < 12 ? 700 : 5000;
-    try {
-      await node.manager.upkeep.drive();
-    } catch (error) {
-      if (!(error instanceof Crash)) throw error;
-    }
+    world.clock.time += round < 14 ? 700 : 5000;
+    const upkeep = [node.manager.upkeep.drive, node.manager.upkeep.findLost];
+    for (const duty of upkeep) await Promise.race([endured(duty()), node.paused]);
   }
-  return assert.fail('the transaction did not come to its end');
+  const stuck = await first.manager.transactions.get(transaction.id);
+  return assert.fail(`it did not come to its end: ${JSON.stringify({ stuck, trace: world.trace })}`);
 }
 
-async function readView(node: Node, id: number): Promise<TransactionView | undefined> {
+/** What a client is told that asks for the commit and does not wait. */
+async function ask(node: Node, id: number): Promise<string | undefined> {
   try {
-    return await node.manager.transactions.get(id);
+    const { transaction } = await node.manager.transactions.commit(id, 0);
+    return isFinal(transaction.state) ? transaction.state : undefined;
   } catch (error) {
-    if (error instanceof Crash) return undefined;
-    throw error;
+    if (!isExpected(error)) throw error;
+    return undefined;
+  }
+}
+
+async function endured(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isExpected(error)) throw error;
   }
 }
 
 /** What must hold when all is quiet, whatever happened on the way. */
-export function checkAgreement(
-  participants: readonly ModelParticipant[],
-  { transaction }: TransactionView,
-  told: Told,
-): void {
-  for (const participant of participants) {
-    assert.deepEqual(forbiddenSteps(participant), [], `${participant.uri} took a step that is not allowed`);
-    assert.notEqual(participant.state, 'prepared', `${participant.uri} is left prepared`);
-  }
+export function checkAgreement({ participants, trace }: World, { transaction }: TransactionView, told: Told): void {
+  const forgetful = new Set(participants.filter(({ behaviour }) => behaviour === 'forgetful').map(({ uri }) => uri));
+  const options = { forgetful, participants: participants.map(({ uri }) => uri) };
+  assert.deepEqual(violations(trace, options), [], JSON.stringify(trace));
+  const left = participants.filter(({ state }) => state === 'prepared');
+  assert.deepEqual(left, [], `${left.map(({ uri }) => uri).join(', ')} is left prepared`);
   const committed = participants.filter(({ state }) => state === 'committed');
-  const rolledBack = participants.filter(({ state }) => state === 'rolled-back');
-  assert.ok(committed.length === 0 || rolledBack.length === 0, 'some committed and some rolled back');
-  if (transaction.state === 'committed') assert.deepEqual(rolledBack, []);
-  else assert.deepEqual(committed, [], `${transaction.state}, but someone committed`);
+  if (transaction.state !== 'committed') assert.deepEqual(committed, [], `${transaction.state}, but someone committed`);
+  else assert.ok(participants.every(({ state }) => state === 'committed' || state === 'read-only'));
   assert.ok(['committed', 'rolled-back'].includes(transaction.state), `it ended as ${transaction.state}`);
   if (told.answer !== undefined) assert.equal(told.answer, transaction.state, 'the client was told something else');
 }

@@ -5,7 +5,7 @@ import { findName } from './messages.ts';
 /** What became of the message under an id or a once-only link. */
 export type Holder = 'nobody' | 'visible' | { readonly transaction: number };
 
-/** A message that is held is always durable, and has no place in the order yet. */
+/** A message that is held is always durable, and has no place in the order yet: that is positive. */
 export async function holderOf(
   tx: Tx,
   destination: number,
@@ -19,5 +19,5 @@ export async function holderOf(
     [id],
   );
   if (row === undefined) return 'nobody';
-  return row.state === 4 && row.ord === 0 && row.tx !== null ? { transaction: row.tx } : 'visible';
+  return row.state === 4 && (row.ord ?? 0) <= 0 && row.tx !== null ? { transaction: row.tx } : 'visible';
 }

@@ -49,7 +49,7 @@ const FOUND = `m.id, m.dest, m.pos, m.posted, m.content_type, m.headers, m.name,
 
 function toFound(row: FoundRow): FoundMessage {
   const { state, due, expires, tries, token, ord } = row;
-  const isUnborn = state === HELD && ord === 0;
+  const isUnborn = state === HELD && (ord ?? 0) <= 0;
   return {
     message: toMessage(row),
     expires: row.life,

@@ -6,6 +6,7 @@ import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 export interface DueDelivery {
   readonly id: number;
   readonly dest: number;
+  readonly ord: number;
   /** 1 leased, 2 delayed. */
   readonly state: number;
   readonly due: number;
@@ -13,15 +14,15 @@ export interface DueDelivery {
   readonly tries: number;
 }
 
-/** Those whose time has come, in the order in which it came. */
+/** Those whose time has come, in the order in which it came, and then of their arrival: ids of a batch may not ascend. */
 export async function lockDue(tx: Tx, now: number, limit: number): Promise<DueDelivery[]> {
   const due: DueDelivery[] = [];
   for (const { delivery } of tx.dialect.places) {
-    const text = `SELECT id, dest, state, due, expires, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
-      ORDER BY due, id LIMIT $2 ${tx.dialect.skipLocked}`;
+    const text = `SELECT id, dest, ord, state, due, expires, tries FROM ${delivery} WHERE state IN (1, 2) AND due <= $1
+      ORDER BY due, ord LIMIT $2 ${tx.dialect.skipLocked}`;
     due.push(...(await tx.all<DueDelivery>(text, [now, limit])));
   }
-  return due.sort((a, b) => a.due - b.due || a.id - b.id);
+  return due.sort((a, b) => a.due - b.due || a.ord - b.ord);
 }
 
 export async function makeReady(tx: Tx, deliveries: readonly DueDelivery[]): Promise<void> {

@@ -15,14 +15,14 @@ interface HeldPost {
 }
 
 /**
- * By destination, in the order in which all transactions lock topics, and then as they were posted. What is held is
- * always durable, so it lies in one place.
+ * By destination, in the order in which all transactions lock topics, and then as they were posted: what is not visible
+ * has its arrival as a negative place in the order. What is held is always durable, so it lies in one place.
  */
 const postsOf = (tx: Tx, transaction: number): Promise<HeldPost[]> =>
   tx.all<HeldPost>(
     `SELECT h.message, h.dest, h.topic, h.name_hash, h.chain, h.link, h.delayed
-     FROM txn_message h LEFT JOIN ${tx.dialect.placeOf(0).message} m ON m.id = h.message
-     WHERE h.txn = $1 ORDER BY h.dest, m.posted, h.message`,
+     FROM txn_message h LEFT JOIN ${tx.dialect.placeOf(0).delivery} d ON d.id = h.message
+     WHERE h.txn = $1 ORDER BY h.dest, d.ord DESC, h.message`,
     [transaction],
   );
 

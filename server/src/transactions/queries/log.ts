@@ -68,6 +68,12 @@ export async function decideRollback(tx: Tx, id: number, owner: string, reason: 
   return (await tx.run(text, [id, owner, now, reason])) > 0;
 }
 
+/** Phase two needs no owner to be safe, so whoever is asked to hurry it may take it. False: it is not in phase two. */
+export async function takePhaseTwo(tx: Tx, id: number, owner: string): Promise<boolean> {
+  const text = `UPDATE txn SET owner = $2, epoch = epoch + 1 WHERE id = $1 AND state IN ('committing', 'rolling-back')`;
+  return (await tx.run(text, [id, owner])) > 0;
+}
+
 export async function finishTransaction(tx: Tx, id: number, outcome: TransactionState, now: number): Promise<boolean> {
   const text = `UPDATE txn SET state = $2, finished = $3 WHERE id = $1 AND state IN ('committing', 'rolling-back')`;
   return (await tx.run(text, [id, outcome, now])) > 0;

@@ -59,6 +59,7 @@ export interface CoordinatorOptions {
   readonly notices: Notices;
   /** Told when the transaction should be driven again. */
   readonly schedule: (id: number, at: number) => void;
+  readonly monotonic: () => number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -78,7 +79,7 @@ interface Round {
 }
 
 export function createCoordinator(options: CoordinatorOptions): Coordinator {
-  const { store, participants, membership, operator, notices, schedule, onError } = options;
+  const { store, participants, membership, operator, notices, schedule, monotonic, onError } = options;
   const driving = new Map<number, Promise<void>>();
   /** Asked for again while it was being driven. */
   const again = new Set<number>();
@@ -112,7 +113,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
 
   /** True when there is more to do at once. */
   async function takeStep(id: number): Promise<boolean> {
-    const readAt = performance.now();
+    const readAt = monotonic();
     const loaded = await store.read((tx) => load(tx, id, findTransaction));
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
@@ -142,7 +143,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       schedule(transaction.id, store.now() + 500);
       return false;
     }
-    if (order === 'prepared' && performance.now() - readAt > FRESHNESS) return true;
+    if (order === 'prepared' && monotonic() - readAt > FRESHNESS) return true;
     const round: Round = { abort: new AbortController(), order };
     rounds.set(transaction.id, round);
     try {

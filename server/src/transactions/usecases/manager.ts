@@ -32,11 +32,14 @@ export interface TransactionManagerOptions {
   readonly maxTimeout: number;
   readonly keptMilliseconds: number;
   readonly onError: (error: unknown) => void;
+  /** Milliseconds by a clock that never goes back. */
+  readonly monotonic?: () => number;
 }
 
 export function createTransactionManager(options: TransactionManagerOptions): TransactionManager {
   const { store, sealer, operator, paths, participants, maxTimeout, keptMilliseconds, onError } = options;
-  const membership = createMembership(store);
+  const monotonic = options.monotonic ?? (() => performance.now());
+  const membership = createMembership(store, monotonic);
   const upkeep = createUpkeep({ store, membership, coordinator: () => coordinator, keptMilliseconds });
   const coordinator: Coordinator = createCoordinator({
     store,
@@ -45,6 +48,7 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
     operator,
     notices: createNotices(paths),
     schedule: upkeep.schedule,
+    monotonic,
     onError,
   });
   const endWatch = createEndWatch(store);

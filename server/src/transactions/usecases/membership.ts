@@ -16,14 +16,15 @@ export interface Membership {
   retire(): Promise<void>;
 }
 
-export function createMembership(store: Store): Membership {
+/** `monotonic` never goes back, whatever happens to the clock of the machine. */
+export function createMembership(store: Store, monotonic: () => number): Membership {
   const node = randomUUID();
   let aliveUntil = 0;
   let beating: Promise<void> | undefined;
 
   async function sayAlive(): Promise<void> {
     // Counted from before the write, so that this node stops before another begins.
-    const sent = performance.now();
+    const sent = monotonic();
     await store.transaction((tx) => beat(tx, node, store.now() + LIFE));
     aliveUntil = sent + LIFE;
   }
@@ -31,10 +32,10 @@ export function createMembership(store: Store): Membership {
   return {
     node,
     get isAlive() {
-      return performance.now() < aliveUntil;
+      return monotonic() < aliveUntil;
     },
     async ensureAlive() {
-      if (aliveUntil - performance.now() > LIFE - BEAT_EVERY) return;
+      if (aliveUntil - monotonic() > LIFE - BEAT_EVERY) return;
       beating ??= sayAlive().finally(() => {
         beating = undefined;
       });
