@@ -1,6 +1,7 @@
 /** A store with a million consumers and three million entitlements, filled by SQL. */
 import { analyse, FIRST, fillConsumers, fillOne, idOfConsumer } from '../server/src/consumers/filling.fixtures.ts';
 import { openStore } from '../server/src/store/open.ts';
+import { withConnection } from '../testing/postgres.ts';
 import type { WaypostOptions } from '../testing/waypost.ts';
 
 /** One in this many is terminated. */
@@ -39,4 +40,6 @@ export async function fillWithConsumers(
   } finally {
     await store.close();
   }
+  // What was filled in is written out now, and not while something is measured.
+  if (place.database !== undefined) await withConnection(place.database, (sql) => sql.unsafe('CHECKPOINT'));
 }

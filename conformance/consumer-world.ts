@@ -56,6 +56,8 @@ export function consumerWorld(world: World) {
       const fields = typeof body === 'string' ? { product: body } : body;
       return (await post(client.store(consumer.link('entitlements')), fields)).expect(201);
     },
+    /** The URI of what an answer showed, as the first node names it: another node may not know that name for its own. */
+    uriOf: (answer: Answer): string => `${client.bases[0]}${client.store(answer.link('self'))}`,
     /** The items of all pages of a list. */
     async list(address: Address, query: Record<string, string | number> = {}): Promise<Item[]> {
       const items: Item[] = [];
@@ -78,6 +80,9 @@ export function consumerWorld(world: World) {
     },
   };
 }
+
+/** The version in an ETag. The rest depends on the representation, and that on the name of the node. */
+export const versionIn = ({ headers }: Answer): string | undefined => headers.etag?.replace(/-[^-]*$/, '');
 
 export const consumerOf = (answer: Answer): ConsumerDocument => answer.json<ConsumerDocument>();
 export const entitlementOf = (answer: Answer): EntitlementDocument => answer.json<EntitlementDocument>();

@@ -11,9 +11,9 @@ const URI_LIST = { 'content-type': 'text/uri-list' };
 
 export function consumerChanges(world: World): void {
   const { client } = world;
-  const { post, read, again, follow, consumer, grant, eventsFrom } = consumerWorld(world);
+  const { post, read, again, follow, consumer, grant, eventsFrom, uriOf } = consumerWorld(world);
   const terminateAll = async (): Promise<string> =>
-    client.store((await read(await world.link('consumers'))).link('terminate'));
+    client.bases[0] + client.store((await read(await world.link('consumers'))).link('terminate'));
   const stateOf = async (answer: Answer): Promise<string> => consumerOf(await again(answer)).state;
 
   /** Where to read what is told from now on. */
@@ -27,11 +27,7 @@ export function consumerChanges(world: World): void {
   it('C8 many are terminated by one request, with an outcome for each', async () => {
     const made = [await consumer(), await consumer(), await consumer()];
     (await follow(made[2] as Answer, 'terminate')).expect(200);
-    const lines = [
-      '# three of ours and one that is not',
-      ...made.map((each) => each.link('self')),
-      'http://example.org/x',
-    ];
+    const lines = ['# three of ours and one that is not', ...made.map(uriOf), 'http://example.org/x'];
     const answer = (await client.post(await terminateAll(), { headers: URI_LIST, body: lines.join('\r\n') })).expect(
       200,
     );
@@ -53,7 +49,7 @@ export function consumerChanges(world: World): void {
 
   it('C8 with respond-async it is 202, and what came of it can be looked at', async () => {
     const made = [await consumer(), await consumer()];
-    const body = made.map((each) => each.link('self')).join('\r\n');
+    const body = made.map(uriOf).join('\r\n');
     const headers = { ...URI_LIST, prefer: 'respond-async' };
     const answer = (await client.post(await terminateAll(), { headers, body })).expect(202);
     expectAbsolute(answer.headers.location, 'Location');

@@ -57,7 +57,7 @@ export function consumerOnlyRoutes({ consumers }: ConsumerArea): Route[] {
   }
 
   const list: Operation = {
-    summary: 'List the consumers, in the order in which they were made; terminated ones are left out',
+    summary: 'List the consumers, in an order that never changes; terminated ones are left out',
     query: listQuery,
     produces: PRODUCES,
     output: listShape(consumerShape),

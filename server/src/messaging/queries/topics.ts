@@ -1,5 +1,5 @@
 /** SQL of reading topics: one function per statement, the same text on both engines. */
-import type { NewMessage, StoredMessage, Tx } from '../../store/store.ts';
+import type { NewMessage, SqlValue, StoredMessage, Tx } from '../../store/store.ts';
 import { type MessageRow, messagesById, toMessage } from './messages.ts';
 
 export async function lastPosition(tx: Tx, topic: number): Promise<number | undefined> {
@@ -80,19 +80,25 @@ export async function insertTopicMessages(
   posted: number,
   messages: readonly Pick<NewMessage, 'id' | 'contentType' | 'headers' | 'body'>[],
 ): Promise<void> {
+  const [first] = messages;
+  if (first === undefined) return;
   const row = await tx.get<{ last: number }>(
     'UPDATE topic_position SET last = last + $1 WHERE dest = $2 RETURNING last',
     [messages.length, topic],
   );
-  let position = (row?.last ?? 0) - messages.length;
+  const before = (row?.last ?? 0) - messages.length;
   const { durableColumn } = tx.dialect;
-  const [column, value] = durableColumn === undefined ? ['', ''] : [`, ${durableColumn}`, ', true'];
-  for (const { id, contentType, headers, body } of messages) {
-    position++;
-    await tx.run(
-      `INSERT INTO ${tx.dialect.placeOf(id).message} (id, dest, pos, posted, content_type, headers, body${column})
-       VALUES ($1, $2, $3, $4, $5, $6, $7${value})`,
-      [id, topic, position, posted, contentType, headers, body],
-    );
-  }
+  const [column, durable] = durableColumn === undefined ? ['', ''] : [`, ${durableColumn}`, ', true'];
+  // One statement for all of them: whoever else posts to the topic waits for this one's commit.
+  const values: SqlValue[] = [topic, posted];
+  const parameter = (value: SqlValue): string => `$${values.push(value)}`;
+  const rows = messages.map(({ id, contentType, headers, body }, index) => {
+    const own = [contentType, headers, body].map(parameter).join(', ');
+    return `(${parameter(id)}, $1, ${parameter(before + index + 1)}, $2, ${own}${durable})`;
+  });
+  await tx.run(
+    `INSERT INTO ${tx.dialect.placeOf(first.id).message} (id, dest, pos, posted, content_type, headers, body${column})
+     VALUES ${rows.join(', ')}`,
+    values,
+  );
 }
