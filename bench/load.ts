@@ -1,13 +1,20 @@
 /** The load generator, on a thread of its own so that it has a core to itself while the server has the other. */
 import { Worker } from 'node:worker_threads';
 import type { FloodOrder, FloodResult } from './load/flood.ts';
+import type { FollowOrder } from './load/following.ts';
 import type { LongPollOrder, LongPollResult } from './load/long-polls.ts';
+import type { StreamOrder, StreamResult } from './load/streams.ts';
 import type { Order, Reply } from './load/worker.ts';
 
 export type { FloodOrder, FloodResult } from './load/flood.ts';
+export type { Steps } from './load/following.ts';
 
 export interface Load {
   flood(order: FloodOrder): Promise<FloodResult>;
+  /** Like a flood, of clients whose next request follows from the links of the last answer. */
+  follow(order: FollowOrder): Promise<FloodResult>;
+  /** Readers of a topic's event stream, and posts to it. */
+  streams(order: StreamOrder): Promise<StreamResult>;
   /** Opens clients that wait; `post` measures how soon they are woken. */
   longPolls(order: LongPollOrder): Promise<{ post(): Promise<LongPollResult>; close(): Promise<void> }>;
   close(): Promise<void>;
@@ -36,6 +43,8 @@ export function startLoad(): Load {
 
   return {
     flood: (order) => ask({ kind: 'flood', order }),
+    follow: (order) => ask({ kind: 'follow', order }),
+    streams: (order) => ask({ kind: 'streams', order }),
     async longPolls(order) {
       await ask({ kind: 'open-long-polls', order });
       return {

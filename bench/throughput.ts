@@ -1,5 +1,5 @@
 /** What the scenarios of throughput share: 64 connections that take turns with a bare server. */
-import type { FloodResult } from './load.ts';
+import type { FloodOrder, FloodResult, Steps } from './load.ts';
 import { type Contender, median, type Rounds, takeTurns } from './rounds.ts';
 import type { Context, Figure } from './scenario.ts';
 
@@ -14,6 +14,14 @@ export interface FloodTarget {
   readonly path: string;
   readonly bodyBytes?: number;
   readonly status: number;
+  /** Other requests than a post of `bodyBytes` to the path. */
+  readonly request?: FloodOrder['request'];
+  /** Clients that follow links, instead of requests. */
+  readonly steps?: Steps;
+  /** 64 unless given. */
+  readonly connections?: number;
+  /** Messages that each answer stands for; 1 unless given. */
+  readonly messages?: number;
   /** What is to be done after each turn, outside of what is measured. */
   readonly tidyUp?: () => Promise<void>;
 }
@@ -37,17 +45,14 @@ export async function floodInTurns(
 ): Promise<Rounds & { readonly busiest: number }> {
   const busy: number[] = [];
   const floodOnce = async (target: FloodTarget, seconds: number): Promise<FloodResult> => {
-    const { ports, path, bodyBytes = 0, status } = target;
+    const { ports, path, bodyBytes = 0, status, steps, connections = CONNECTIONS } = target;
     const headers = bodyBytes === 0 ? {} : { 'Content-Type': 'application/octet-stream' };
-    const request = { method: 'POST', path, headers, bodyBytes };
-    const result = await context.load.flood({
-      ports,
-      connections: CONNECTIONS,
-      request,
-      until: { seconds },
-      warmUp: WARM_UP,
-      status,
-    });
+    const request = target.request ?? { method: 'POST', path, headers, bodyBytes };
+    const common = { ports, connections, until: { seconds }, warmUp: WARM_UP };
+    const result =
+      steps === undefined
+        ? await context.load.flood({ ...common, request, status })
+        : await context.load.follow({ ...common, steps });
     await target.tidyUp?.();
     return result;
   };
@@ -60,7 +65,7 @@ export async function floodInTurns(
     async turn() {
       const result = await floodOnce(target, context.seconds);
       busy.push(result.busy);
-      return result.rate;
+      return result.rate * (target.messages ?? 1);
     },
   }));
   const rounds = await takeTurns(contenders, context.rounds, context.note);

@@ -14,6 +14,7 @@ import { destinationLinks } from './cases/destination-links.ts';
 import { documents } from './cases/documents.ts';
 import { entitlements } from './cases/entitlements.ts';
 import { eventStreams } from './cases/event-streams.ts';
+import { forwarding } from './cases/forwarding.ts';
 import { idempotentPut } from './cases/idempotent-put.ts';
 import { limits } from './cases/limits.ts';
 import { lists } from './cases/lists.ts';
@@ -36,6 +37,7 @@ import { representations } from './cases/representations.ts';
 import { reservations } from './cases/reservations.ts';
 import { root } from './cases/root.ts';
 import { statuses } from './cases/statuses.ts';
+import { subscribers } from './cases/subscribers.ts';
 import { surroundings } from './cases/surroundings.ts';
 import { topicReaders } from './cases/topic-readers.ts';
 import { topics } from './cases/topics.ts';
@@ -84,6 +86,8 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'A17: readers and posters at once': topicReaders,
   'A17: event streams': eventStreams,
   'A18: replies': replies,
+  'A19: subscribers': subscribers,
+  'A20 and A21: forwarding': forwarding,
   'B: the travel scenario': travel,
   'B1, B2, B4 and B9: transactions': transactions,
   'B3: registering': registering,

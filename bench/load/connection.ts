@@ -1,8 +1,8 @@
 /** A keep-alive connection with one request at a time, and just enough HTTP/1.1 to know when its answer is complete. */
 import { connect } from 'node:net';
 
-/** Status of the answer. The body is counted, not kept. */
-export type OnAnswer = (status: number) => void;
+/** Status and head of the answer. The body is counted, not kept. */
+export type OnAnswer = (status: number, head: string) => void;
 
 export interface Connection {
   send(request: Buffer): void;
@@ -21,6 +21,7 @@ const READ_BUFFER = Buffer.allocUnsafe(256 * 1024);
 export function openConnection(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
     let head = '';
+    let wholeHead = '';
     /** Bytes of the body still to come; -1 while the head is not complete. */
     let left = -1;
     let status = 0;
@@ -49,12 +50,13 @@ export function openConnection(port: number): Promise<Connection> {
         body = end < 0 ? head.length - headLength - 4 : length - end - 4;
         status = Number(head.slice(9, 12));
         left = status === 204 ? 0 : Number(LENGTH.exec(head.slice(0, headLength))?.[1] ?? 0);
+        wholeHead = head;
         head = '';
       }
       left -= body;
       if (left > 0) return;
       left = -1;
-      connection.onAnswer(status);
+      connection.onAnswer(status, wholeHead);
     }
 
     const connection: Connection = {

@@ -252,7 +252,7 @@ export function batches(world: World): void {
     assert.deepEqual(texts.sort(), ['a', 'b', 'c']);
   });
 
-  it('A13 batches that are posted at once do not mix', async () => {
+  it('A13 batches that are posted at once are all there, each in its order', async () => {
     const queue = await world.queue();
     const to = await batchLink(queue);
     const sets = Array.from({ length: 8 }, (_, i) => Array.from({ length: 10 }, (__, k) => `${i}.${k}`));
@@ -260,8 +260,10 @@ export function batches(world: World): void {
     for (const answer of answers) answer.expect(201);
     const received = textsOf((await client.post(queue.receiving, { query: { max: 100 } })).expect(200));
     for (const [i, texts] of sets.entries()) {
-      const from = received.indexOf(`${i}.0`);
-      assert.deepEqual(received.slice(from, from + texts.length), texts);
+      assert.deepEqual(
+        received.filter((text) => text.startsWith(`${i}.`)),
+        texts,
+      );
     }
     assert.equal(received.length, 80);
   });

@@ -18,8 +18,8 @@ export type CrashNode = {
 
 const PORT_ATTEMPTS = 20;
 
-/** Where a node keeps its data. */
-export type Data = Pick<WaypostOptions, 'data' | 'database'>;
+/** Where a node keeps its data, and perhaps another program that is killed and started in the same way. */
+export type Data = Pick<WaypostOptions, 'data' | 'database' | 'program'>;
 
 /** Kills the first starts on fresh data after so many milliseconds each: nothing half made may be left. */
 export async function killFirstStarts(options: Data, moments: readonly number[]): Promise<void> {

@@ -35,6 +35,12 @@ export const relations = {
   'dead-letter': 'the queue that takes the messages that died here',
   redrive: 'POST sends dead letters back to where they came from',
 
+  subscribers: 'whom messages are forwarded to; POST one Atom link element registers another',
+  enable: 'POST: the subscriber gets messages again, from where it stopped',
+  'enable-skip': 'POST: the subscriber goes on after the message at which it stopped',
+  disable: 'POST: the subscriber gets no more messages; one of a queue that it holds goes back',
+  'try-now': 'POST tries again now what waits to be tried again',
+
   transaction: 'the transaction that the resource is part of',
   'transaction-state': 'the state that the transaction manager changes in its two phases',
   participants: 'of a transaction: who takes part; POST or LINK registers one more',

@@ -106,7 +106,7 @@ export async function findSubscriber(tx: Tx, destination: number, id: number): P
   return row && toSubscriber(row);
 }
 
-/** In the order of their registration. */
+/** By id: those registered on one node in that order. */
 export async function listSubscribers(tx: Tx, destination: number, page: Page): Promise<Subscriber[]> {
   const [comparison, order] = page.backwards ? ['<', 'DESC'] : ['>', 'ASC'];
   const rows = await tx.all<SubscriberRow>(

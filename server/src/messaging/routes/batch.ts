@@ -3,7 +3,7 @@ import { AtomError, readAtomFeed } from '../../http/atom.ts';
 import { mediaTypeOf, readXml, unsupported } from '../../http/input.ts';
 import { boundaryOf, createMultipartParser, MultipartError } from '../../http/multipart.ts';
 import type { Request } from '../../http/request.ts';
-import { Problem, type ProblemCode } from '../../problems.ts';
+import { Problem } from '../../problems.ts';
 import type { Draft } from '../usecases/posting.ts';
 import { draftFrom } from './draft.ts';
 
@@ -25,7 +25,7 @@ export function draftsOf(request: Request, maxBatch: number): readonly Draft[] {
 const tooMany = (maxBatch: number): Problem =>
   new Problem('too-large', `a batch has at most ${maxBatch} messages; nothing was stored`);
 
-function badPart(index: number, detail: string, code: ProblemCode = 'invalid'): Problem {
+function badPart(index: number, detail: string, code: 'invalid' | 'bad-body' = 'invalid'): Problem {
   return new Problem(code, `message ${index} of the batch: ${detail}; nothing was stored`, {
     errors: [{ pointer: `/${index}`, detail }],
   });
@@ -41,7 +41,7 @@ function fromMultipart(request: Request, maxBatch: number): Draft[] {
       try {
         return draftFrom(headers.flat(), body, request);
       } catch (error) {
-        throw error instanceof Problem ? badPart(index + 1, error.message, error.code) : error;
+        throw error instanceof Problem ? badPart(index + 1, error.message, 'bad-body') : error;
       }
     });
   } catch (error) {

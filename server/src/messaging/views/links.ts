@@ -36,9 +36,10 @@ export function destinationLinks(destination: Destination, context: LinkContext 
     { rel: 'self', href: destinationPath(kind, name) },
     { rel: 'collection', href: paths.destinations[kind].href({}) },
     ...postingLinks(kind, name),
-    { rel: 'subscribers', href: paths.subscribers[kind].href({ name }), type: 'application/atom+xml' },
   ];
-  return [...common, ...(kind === 'queue' ? queueLinks(destination, context) : topicLinks(name, context))];
+  const own = kind === 'queue' ? queueLinks(destination, context) : topicLinks(name, context);
+  const subscribers = paths.subscribers[kind].href({ name });
+  return [...common, ...own, { rel: 'subscribers', href: subscribers, type: 'application/atom+xml' }];
 }
 
 function queueLinks({ name, effective, isDeadLetter }: Destination, { hasDeadLetter }: LinkContext): Link[] {
