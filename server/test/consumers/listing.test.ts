@@ -134,6 +134,44 @@ forEachEngine('listings', (engine) => {
     }
   });
 
+  it('hold what stayed also when others change things in the middle of a page', { timeout: 120_000 }, async () => {
+    const staying: Answer[] = [];
+    const flapping: Answer[] = [];
+    for (const i of range(24)) {
+      const consumer = await client.consumer({ name: `s${i}` });
+      const granted = await Promise.all(range(4).map((k) => client.grant(consumer, `p${k}`)));
+      if (i % 2 === 0) staying.push(...granted.slice(0, 2));
+      // Of the others whole consumers come and go, of these single entitlements.
+      flapping.push(...(i % 2 === 0 ? granted.slice(2) : [consumer]));
+    }
+    let isOver = false;
+    const writers = range(4).map(async (w) => {
+      for (let turn = 0; !isOver; turn++) {
+        const thing = flapping[(turn * 4 + w) % flapping.length] as Answer;
+        await client.post(`${thing.link('self')}/${turn % 2 === 0 ? 'terminate' : 'reinstate'}`);
+        // Not without end: the walk goes on as long as there is more behind it.
+        if (turn % 5 === 0 && turn < 50) await client.grant(await client.consumer({ name: 'new' }));
+      }
+    });
+    try {
+      const wanted = staying.map((each) => each.json<EntitlementJson>().id);
+      for (const size of [5, 40]) {
+        for (const query of ['', '&status=active', '&status=all']) {
+          const ids = idsOf(await walk(`/entitlements?per_page=${size}${query}`, 'next'));
+          assert.equal(new Set(ids).size, ids.length, 'nothing twice');
+          assert.deepEqual(
+            wanted.filter((id) => !ids.includes(id)),
+            [],
+            `pages of ${size}${query}`,
+          );
+        }
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(writers);
+    }
+  });
+
   async function lastPage(path: string): Promise<string> {
     return ((await walk(path, 'next')).at(-1) as Answer).link('self');
   }
