@@ -9,8 +9,11 @@ import { durableReceive } from './durable-receive.ts';
 import { forwarding } from './forwarding.ts';
 import { idleClients } from './idle-clients.ts';
 import { memory } from './memory.ts';
+import { openTransactions } from './open-transactions.ts';
 import { postgresPost } from './postgres-post.ts';
 import { queueDepth } from './queue-depth.ts';
+import { transactionGrowth } from './transaction-growth.ts';
+import { transactions } from './transactions.ts';
 import { volatilePost } from './volatile-post.ts';
 
 export const scenarios: readonly Scenario[] = [
@@ -26,4 +29,7 @@ export const scenarios: readonly Scenario[] = [
   consumerPages,
   forwarding,
   deadSubscriber,
+  transactions,
+  transactionGrowth,
+  openTransactions,
 ];
