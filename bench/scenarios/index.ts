@@ -13,10 +13,13 @@ import { idleClients } from './idle-clients.ts';
 import { manyQueues } from './many-queues.ts';
 import { memory } from './memory.ts';
 import { oncePost } from './once-post.ts';
+import { openTransactions } from './open-transactions.ts';
 import { pollAcknowledge } from './poll-acknowledge.ts';
 import { postgresPost } from './postgres-post.ts';
 import { queueDepth } from './queue-depth.ts';
 import { topicReading } from './topic-reading.ts';
+import { transactionGrowth } from './transaction-growth.ts';
+import { transactions } from './transactions.ts';
 import { volatilePost } from './volatile-post.ts';
 import { wakeUp } from './wake-up.ts';
 
@@ -40,4 +43,7 @@ export const scenarios: readonly Scenario[] = [
   consumerPages,
   forwarding,
   deadSubscriber,
+  transactions,
+  transactionGrowth,
+  openTransactions,
 ];
