@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createOnceTokens, type OnceToken } from './once-token.ts';
+
+const SECRET = Buffer.alloc(32, 'secret');
+const SCOPE = 'queue/orders/message';
+const token = (n: number): OnceToken => ({ chain: 7, n, messageId: 2 ** 40 + n, expires: 1_800_000_000_000 });
+
+test('a token is read by whoever has the secret, again and again', () => {
+  const issuer = createOnceTokens(SECRET);
+  const text = issuer.write(token(1), SCOPE);
+  for (const reader of [issuer, issuer, createOnceTokens(SECRET), createOnceTokens(SECRET)]) {
+    assert.deepEqual(reader.read(text, SCOPE), token(1));
+  }
+  assert.equal(createOnceTokens(Buffer.alloc(32, 'other')).read(text, SCOPE), undefined);
+});
+
+test('a token counts for its own address alone, just issued or not', () => {
+  const issuer = createOnceTokens(SECRET);
+  const text = issuer.write(token(1), SCOPE);
+  assert.equal(issuer.read(text, 'queue/others/message'), undefined);
+  assert.equal(issuer.read(text, 'queue/orders/batch'), undefined);
+  assert.deepEqual(issuer.read(text, SCOPE), token(1));
+  assert.equal(issuer.read(text, 'queue/others/message'), undefined);
+});
+
+test('a token of which any character was changed is none', () => {
+  const issuer = createOnceTokens(SECRET);
+  const text = issuer.write(token(1), SCOPE);
+  for (let i = 0; i < text.length; i++) {
+    for (const other of ['0', 'z', 'A', '.', '']) {
+      const forged = text.slice(0, i) + other + text.slice(i + 1);
+      if (forged !== text) assert.equal(issuer.read(forged, SCOPE), undefined, forged);
+    }
+  }
+});
+
+test('tokens are read when so many were issued since that none is remembered', () => {
+  const issuer = createOnceTokens(SECRET);
+  const texts = Array.from({ length: 10_000 }, (_, n) => issuer.write(token(n), SCOPE));
+  for (const [n, text] of texts.entries()) assert.deepEqual(issuer.read(text, SCOPE), token(n));
+});
