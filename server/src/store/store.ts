@@ -39,6 +39,8 @@ export interface Store {
   transaction<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
   /** Runs statements that change nothing. Sees committed data only. */
   read<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Like `read`, but all its statements see the same moment: for what is put together from several looks. */
+  snapshot<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
   /** A number never handed out before, also across restarts and nodes. Made from reserved blocks, so it writes nothing. */
   nextId(): number;
   /** The signing key of this service, made on first start and shared by all its nodes. */

@@ -56,7 +56,7 @@ export const END: Key = { consumer: Number.MAX_SAFE_INTEGER - 1, n: Number.MAX_S
 export function createListing(store: Store): Listing {
   return {
     list: (filter, { limit, backwards }, key) =>
-      store.read(async (tx) => {
+      store.snapshot(async (tx) => {
         const now = store.now();
         const walk = await chooseWalk(tx, filter, backwards, now);
         const { items, more, reached } = await fill(tx, walk, key ?? (backwards ? END : START), limit, (entitlement) =>

@@ -11,6 +11,7 @@ const MAX_ATTEMPTS = 10;
 
 export interface Pool {
   transaction<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
+  snapshot<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
   read<T>(job: (tx: Tx) => Promise<T>): Promise<T>;
   /** Waits for what is under way, then closes the connections. */
   close(): Promise<void>;
@@ -82,6 +83,7 @@ export function createPool(links: readonly Link[], dialect: Dialect): Pool {
 
   return {
     transaction: (job) => tracked(repeated(() => use((link) => runOnce(link, dialect, job)))),
+    snapshot: (job) => tracked(use((link) => runOnce(link, dialect, job, SNAPSHOT))),
     read: (job) =>
       tracked(
         use(async (link) => {
@@ -114,8 +116,10 @@ async function repeated<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-async function runOnce<T>(link: Link, dialect: Dialect, job: (tx: Tx) => Promise<T>): Promise<T> {
-  await link.query('BEGIN');
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+async function runOnce<T>(link: Link, dialect: Dialect, job: (tx: Tx) => Promise<T>, begin = 'BEGIN'): Promise<T> {
+  await link.query(begin);
   const { life } = link;
   const tx = createTx(link, dialect, life);
   try {

@@ -90,6 +90,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       now: options.now ?? clock.now,
       transaction: (job) => forgetting(pool, floors, job),
       read: pool.read,
+      snapshot: pool.snapshot,
       nextId: ids.next,
       secret,
       announce: wakeups.announce,

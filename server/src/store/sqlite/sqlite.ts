@@ -90,6 +90,7 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
       now,
       transaction: (job) => group.transaction(job),
       read: (job) => group.transaction(job),
+      snapshot: (job) => group.transaction(job),
       nextId: ids.next,
       secret,
       announce: waker.tell,
