@@ -234,7 +234,7 @@ forEachEngine('subscribers', (engine) => {
       await queue.post('unwanted');
       const [notice] = await target.received(1);
       assert.equal(notice?.path, '/operator');
-      assert.equal(notice?.headers['ce-type'], 'waypost.operator-notice.subscriber.dead-letter');
+      assert.equal(notice?.headers['ce-type'], 'operator-notice.subscriber.dead-letter');
       assert.equal(JSON.parse(notice?.body ?? '').subject, new URL(subscriber).pathname);
       // Another URL takes the place of the first.
       await waypost.stop();

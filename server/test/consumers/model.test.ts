@@ -327,7 +327,7 @@ forEachEngine('a history of consumers', (engine) => {
     return rows.map(({ headers, body }) => {
       const fields = Object.fromEntries(JSON.parse(headers) as [string, string][]);
       const data = JSON.parse(body.toString()) as { id: string; version: number; entitlements?: number };
-      return { type: fields['ce-type']?.replace('waypost.', ''), ...data };
+      return { type: fields['ce-type'], ...data };
     });
   }
 });

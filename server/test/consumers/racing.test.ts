@@ -151,7 +151,7 @@ forEachEngine('fifty clients on one consumer', (engine) => {
     const chapters: Chapter[] = [];
     const events: Story['events'][number][] = [];
     while (answer.status === 200) {
-      const type = (answer.headers['ce-type'] ?? '').replace('waypost.', '');
+      const type = answer.headers['ce-type'] ?? '';
       const data = answer.json<{ id: string; version: number; product?: string; entitlements?: number }>();
       const present = chapters.at(-1) ?? { state: 'active', standing: new Map<string, string>() };
       const standing = new Map(present.standing);

@@ -43,7 +43,7 @@ export function createEvents(store: Store, destinations: Destinations): Events {
               ['ce-specversion', '1.0'],
               ['ce-id', String(id)],
               ['ce-source', `/topics/${name}`],
-              ['ce-type', `waypost.${event.type}`],
+              ['ce-type', event.type],
               ['ce-subject', event.subject],
               ['ce-time', new Date(now).toISOString()],
               [ABOUT, event.subject],
