@@ -46,8 +46,8 @@ export interface Forwarding {
   stop(): Promise<void>;
 }
 
-/** Bytes of messages on their way at once, and calls to targets that failed before. */
-const LIMITS = { bytes: 64 * 1024 * 1024, retries: 256 };
+/** What may be on its way at once. The outbound pool has more connections to a host, so that nobody waits inside it. */
+const LIMITS = { perHost: 256, calls: 4096, retries: 256, bytes: 64 * 1024 * 1024 };
 const LOOK_EVERY = 1000;
 /** How exactly the time of a retry or of a batch is kept. */
 const TICK = 50;

@@ -59,7 +59,7 @@ export function createDelivery(parts: DeliveryParts) {
     { step, url, parcel, count = 1 }: { step: Step; url: string; parcel: Parcel; count?: number },
   ): Promise<Outcome> {
     parts.mayCall(runner);
-    const leave = await gate.enter(parcel.body.length, runner.subscriber.tries > 0);
+    const leave = await gate.enter(new URL(url).host, parcel.body.length, runner.subscriber.tries > 0);
     try {
       parts.mayCall(runner);
       return await exchange(runner, step, url, parcel, count);
