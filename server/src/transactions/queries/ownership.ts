@@ -13,6 +13,11 @@ export async function retire(tx: Tx, node: string): Promise<void> {
   await tx.run('DELETE FROM coordinator WHERE id = $1', [node]);
 }
 
+/** Nodes that were lost long ago. */
+export async function forgetNodes(tx: Tx, before: number): Promise<void> {
+  await tx.run('DELETE FROM coordinator WHERE until <= $1', [before]);
+}
+
 const RUNNING = `state IN ('preparing', 'committing', 'rolling-back')`;
 
 /** Takes over running transactions whose owner is not alive. The raised epoch fences the old owner off. */

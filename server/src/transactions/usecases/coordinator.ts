@@ -65,6 +65,8 @@ export interface CoordinatorOptions {
 
 /** When the outcome is clear, votes that are still out are waited for so long: one that is known need not be feared. */
 const GRACE = 1000;
+/** For the order that undoes a vote that came too late; if it fails, the participant asks its transaction. */
+const UNDO_PATIENCE = 5000;
 
 interface Loaded {
   readonly transaction: Transaction;
@@ -106,15 +108,15 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     round.timer ??= setTimeout(() => round.abort.abort(), GRACE);
   }
 
-  async function load(tx: Tx, id: number, find: typeof findTransaction): Promise<Loaded | undefined> {
-    const transaction = await find(tx, id);
+  async function load(tx: Tx, id: number): Promise<Loaded | undefined> {
+    const transaction = await findTransaction(tx, id);
     return transaction && { transaction, members: await participantsOf(tx, id) };
   }
 
   /** True when there is more to do at once. */
   async function takeStep(id: number): Promise<boolean> {
     const readAt = monotonic();
-    const loaded = await store.read((tx) => load(tx, id, findTransaction));
+    const loaded = await store.read((tx) => load(tx, id));
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
     if (!isRunning(transaction.state) || transaction.owner !== membership.node) return false;
@@ -193,8 +195,10 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     let raiser = isStuck ? await operator.raiser() : undefined;
     const write = (): ReturnType<typeof advance> =>
       store.transaction(async (tx) => {
+        // The transaction first, then its participants: everyone locks in this order.
+        const transaction = await lockTransaction(tx, id);
         const late = await noteParticipants(tx, id, notes);
-        return advance(tx, asked, late, raiser, isStuck);
+        return advance(tx, asked.epoch, transaction, late, raiser, isStuck);
       });
     let written = await write();
     if (written.needsRaiser) {
@@ -221,17 +225,18 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
 
   async function advance(
     tx: Tx,
-    asked: Transaction,
+    epoch: number,
+    transaction: Transaction | undefined,
     late: ReadonlySet<number>,
     raiser: Raiser | undefined,
     isStuck: boolean,
   ): Promise<Written> {
-    const { id, epoch } = asked;
-    const loaded = await load(tx, id, lockTransaction);
-    const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: loaded?.transaction.state };
-    if (loaded === undefined) return outcome;
-    const { transaction, members } = loaded;
-    if (transaction.owner !== membership.node || transaction.epoch !== epoch) return outcome;
+    const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: transaction?.state };
+    if (transaction === undefined || transaction.owner !== membership.node || transaction.epoch !== epoch) {
+      return outcome;
+    }
+    const { id } = transaction;
+    const members = await participantsOf(tx, id);
     const now = store.now();
     const step = nextStep(transaction, members, now);
     if (step.do === 'decide') {
@@ -262,7 +267,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     if (voted.length === 0) return;
     const members = await store.read((tx) => participantsOf(tx, id));
     const strays = members.filter((member) => !member.isLocal && voted.some((note) => note.id === member.id));
-    await Promise.all(strays.map((stray) => participants.order(stray, id, 'rolled-back', { timeout: PATIENCE })));
+    await Promise.all(strays.map((stray) => participants.order(stray, id, 'rolled-back', { timeout: UNDO_PATIENCE })));
   }
 
   async function run(id: number): Promise<void> {

@@ -1,7 +1,14 @@
 /** What a node does for transactions in the background: say that it lives, take over, roll back, retry, forget. */
 import type { Store, Tx } from '../../store/store.ts';
 import { decideRollback, makeDue } from '../queries/log.ts';
-import { forgetFinished, overdue, ownedRunning, takeOver, withDueParticipants } from '../queries/ownership.ts';
+import {
+  forgetFinished,
+  forgetNodes,
+  overdue,
+  ownedRunning,
+  takeOver,
+  withDueParticipants,
+} from '../queries/ownership.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { Membership } from './membership.ts';
 
@@ -9,6 +16,7 @@ const CHUNK = 100;
 const LOOK_EVERY = 500;
 const FORGET_EVERY = 10_000;
 const LOOK_FOR_LOST_EVERY = 3000;
+const NODES_KEPT = 3_600_000;
 
 export interface Upkeep {
   /** Has a transaction driven at that time. */
@@ -90,7 +98,11 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       return owned.length < CHUNK ? LOOK_FOR_LOST_EVERY : LOOK_EVERY;
     },
     async forget() {
-      const forgotten = await store.transaction((tx) => forgetFinished(tx, store.now() - keptMilliseconds, CHUNK));
+      const now = store.now();
+      const forgotten = await store.transaction(async (tx) => {
+        await forgetNodes(tx, now - NODES_KEPT);
+        return forgetFinished(tx, now - keptMilliseconds, CHUNK);
+      });
       return forgotten >= CHUNK ? 0 : FORGET_EVERY;
     },
   };
