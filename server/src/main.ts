@@ -1,6 +1,6 @@
 /** The program: read the configuration, start, wait for a signal, stop. */
 import { ConfigError, helpText, readOptions } from './config.ts';
-import { createLogger } from './log.ts';
+import { createLogger, type Logger } from './log.ts';
 import { Problem } from './problems.ts';
 import { startWaypost, VERSION } from './server.ts';
 
@@ -23,6 +23,7 @@ export async function serve(args: readonly string[]): Promise<number> {
     process.stdout.write(`Waypost is listening on ${waypost.url}\n`);
     const signal = await stopped;
     log.info({ signal }, 'stopping');
+    endInTime(log);
     await waypost.close();
     log.info({}, 'stopped');
     return 0;
@@ -30,6 +31,16 @@ export async function serve(args: readonly string[]): Promise<number> {
     process.stderr.write(`waypost: ${explainStart(error)}\n`);
     return 1;
   }
+}
+
+/** Everything that was answered is on disk, so ending without having tidied up loses nothing; not ending would. */
+const LATEST_END = 9500;
+
+function endInTime(log: Logger): void {
+  setTimeout(() => {
+    log.warn({}, 'not all was put away in time; ending all the same');
+    process.exit(0);
+  }, LATEST_END).unref();
 }
 
 /** One line that says what is wrong and, where that is known, what to do. */

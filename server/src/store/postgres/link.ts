@@ -53,6 +53,8 @@ export function createLink(url: string, settings: LinkSettings): Link {
   let life = 0;
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
+  /** Ends the wait for the statement under way. The library does not always do so when its connection is lost. */
+  let abandon: ((error: unknown) => void) | undefined;
 
   function open(): postgres.Sql {
     const made: postgres.Sql = postgres(url, {
@@ -83,6 +85,7 @@ export function createLink(url: string, settings: LinkSettings): Link {
     connection = undefined;
     connected = false;
     life++;
+    abandon?.(connectionLost());
     which.end({ timeout: 0 }).catch(() => {});
     onLost?.();
   }
@@ -92,12 +95,17 @@ export function createLink(url: string, settings: LinkSettings): Link {
     const mine = connection;
     try {
       const parameters = values as unknown as postgres.ParameterOrJSON<never>[];
-      const result = await within(mine.unsafe<Row[]>(text, [...parameters], { prepare: true }), deadline);
+      const { promise: lost, reject } = Promise.withResolvers<never>();
+      abandon = reject;
+      const statement = mine.unsafe<Row[]>(text, [...parameters], { prepare: true });
+      const result = await within(Promise.race([statement, lost]), deadline);
       return { rows: Array.from(result), count: result.count ?? 0, command: result.command ?? '' };
     } catch (error) {
       // A problem at this place means that the deadline has passed.
       if (error instanceof Problem || losesConnection(error)) lose(mine);
       throw asProblem(error);
+    } finally {
+      abandon = undefined;
     }
   }
 
@@ -138,6 +146,7 @@ export function createLink(url: string, settings: LinkSettings): Link {
       closed = true;
       const ending = connection;
       connection = undefined;
+      abandon?.(connectionLost());
       await ending?.end({ timeout: 1 });
     },
   };
