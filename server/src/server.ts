@@ -171,14 +171,23 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     await forwarding.subscribers.configure(topic, { rel: 'post-message', href, secret: null });
   }
 
+  /** A part that cannot be put away in order (the database is gone, say) must not keep the others from it. */
+  async function orLog(part: string, stopping: Promise<void>): Promise<void> {
+    try {
+      await stopping;
+    } catch (error) {
+      log.warn({ part, err: error }, 'could not be stopped in order');
+    }
+  }
+
   async function close(): Promise<void> {
     draining = true;
     messaging.waiters.stop();
     manager.drain();
-    await Promise.all([listening.close(DRAIN_MILLISECONDS), forwarding.stop()]);
-    await duties.stop();
-    await manager.stop();
-    await outbound.close();
+    await Promise.all([listening.close(DRAIN_MILLISECONDS), orLog('forwarding', forwarding.stop())]);
+    await orLog('duties', duties.stop());
+    await orLog('transactions', manager.stop());
+    await orLog('outbound calls', outbound.close());
     await store.close();
   }
 

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Answer, type RequestOptions, request } from '../../testing/http.ts';
-import { FAST_AND_FRAGILE, startCluster } from '../../testing/postgres.ts';
+import { startCluster } from '../../testing/postgres.ts';
 import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
 
 forEachEngine('overlaps', (engine) => {
@@ -105,7 +105,7 @@ forEachEngine('overlaps', (engine) => {
 });
 
 test('a stream of events that loses its database does not take the service with it', { timeout: 60_000 }, async () => {
-  const cluster = await startCluster({ settings: FAST_AND_FRAGILE });
+  const cluster = await startCluster();
   const waypost = await startWaypost({ database: await cluster.createDatabase() });
   try {
     await request(`${waypost.url}/topics/news`, { method: 'POST', body: 'x' });
