@@ -18,13 +18,14 @@ export const later = (from: number, seconds: number): number => Math.ceil(from +
 
 export const isOver = (due: number | null, now: number): boolean => due !== null && due <= now;
 
-/** Of things whose time has come together: the one that was due first comes first, then the older one. */
+/**
+ * Of things whose time has come together: the one that was due first comes first, then the one that arrived first. The
+ * models keep them in the order of arrival, which sorting preserves.
+ */
 export function byDueTime(a: Timed, b: Timed): number {
-  return (a.due ?? 0) - (b.due ?? 0) || (a.id ?? 0) - (b.id ?? 0);
+  return (a.due ?? 0) - (b.due ?? 0);
 }
 
 export interface Timed {
   readonly due: number | null;
-  /** The id the service gave it, as soon as a client has seen it. */
-  readonly id: number | undefined;
 }
