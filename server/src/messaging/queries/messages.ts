@@ -145,16 +145,26 @@ export async function countWaiting(tx: Tx, queue: number): Promise<number> {
   return count;
 }
 
-/** Removes some of what waits in a queue; nothing is left when it gives nothing. */
-export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[]> {
-  const ids: number[] = [];
+/** Removes some of what waits in a queue. Undefined: nothing waits any more. */
+export async function purgeChunk(tx: Tx, queue: number, limit: number): Promise<{ name: string | null }[] | undefined> {
+  const waiting: number[] = [];
   for (const { delivery } of tx.dialect.places) {
     for (const states of ['state = 0', `${IS_ASIDE} AND state <> 4`]) {
-      const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2 ${tx.dialect.forUpdate}`;
-      ids.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
+      const text = `SELECT id FROM ${delivery} WHERE dest = $1 AND ${states} LIMIT $2`;
+      waiting.push(...(await tx.all<{ id: number }>(text, [queue, limit])).map(({ id }) => id));
     }
   }
-  return removeMessages(tx, ids);
+  if (waiting.length === 0) return undefined;
+  // Locked in one order, that of verdicts, so that two that meet never wait for each other; and looked at once more,
+  // so that what was settled meanwhile stays.
+  const ids = waiting.sort((a, b) => a - b).slice(0, limit);
+  const locked: number[] = [];
+  for (const { delivery } of tx.dialect.places) {
+    const text = `SELECT id FROM ${delivery} WHERE id ${tx.dialect.inList('$1')} AND state < 5 AND state <> 4
+      ORDER BY id ${tx.dialect.forUpdate}`;
+    locked.push(...(await tx.all<{ id: number }>(text, [tx.dialect.list(ids)])).map(({ id }) => id));
+  }
+  return removeMessages(tx, locked);
 }
 
 /** From now on the id is remembered only until `forget`. */

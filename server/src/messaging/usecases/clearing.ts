@@ -51,11 +51,11 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
         const forget = store.now() + rememberIds;
         const removed = await store.transaction(async (tx) => {
           const gone = await purgeChunk(tx, queue.id, Math.min(CHUNK, waiting - purged));
-          for (const { name } of gone) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
-          return gone.length;
+          for (const { name } of gone ?? []) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
+          return gone?.length;
         });
+        if (removed === undefined) break;
         purged += removed;
-        if (removed === 0) break;
       }
       return purged;
     },

@@ -37,11 +37,16 @@ beforeEach(() => {
       return false;
     },
   };
-  group = createGroupCommit(createConnection(db), sqliteDialect('0'), {
-    refuseGrowth: () => hooks.refuseGrowth(),
-    committed: (jobs, bytes) => hooks.committed(jobs, bytes),
-    full: () => hooks.full(),
-  });
+  group = createGroupCommit(
+    createConnection(db),
+    sqliteDialect('0'),
+    {
+      refuseGrowth: () => hooks.refuseGrowth(),
+      committed: (jobs, bytes) => hooks.committed(jobs, bytes),
+      full: () => hooks.full(),
+    },
+    Number.POSITIVE_INFINITY,
+  );
 });
 
 afterEach(() => {

@@ -54,7 +54,13 @@ export interface GroupHooks {
   full(): boolean;
 }
 
-export function createGroupCommit(connection: Connection, dialect: Dialect, hooks: GroupHooks): GroupCommit {
+/** `maxMilliseconds` ends a group early, so that the event loop does not stand still. */
+export function createGroupCommit(
+  connection: Connection,
+  dialect: Dialect,
+  hooks: GroupHooks,
+  maxMilliseconds = MAX_MILLISECONDS,
+): GroupCommit {
   const { db } = connection;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -134,7 +140,7 @@ export function createGroupCommit(connection: Connection, dialect: Dialect, hook
       next < waiting.length &&
       jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
       bytes < MAX_GROUP_BYTES &&
-      performance.now() - started < MAX_MILLISECONDS
+      performance.now() - started < maxMilliseconds
     ) {
       const job = waiting[next++] as Job;
       const guarded = careful || !job.synchronous;

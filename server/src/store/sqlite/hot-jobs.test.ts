@@ -9,11 +9,16 @@ function open() {
   const db = new DatabaseSync(':memory:');
   db.exec('CREATE TABLE item (name TEXT PRIMARY KEY)');
   const groups: number[] = [];
-  const group = createGroupCommit(createConnection(db), sqliteDialect('0'), {
-    refuseGrowth: () => undefined,
-    committed: (jobs) => groups.push(jobs),
-    full: () => false,
-  });
+  const group = createGroupCommit(
+    createConnection(db),
+    sqliteDialect('0'),
+    {
+      refuseGrowth: () => undefined,
+      committed: (jobs) => groups.push(jobs),
+      full: () => false,
+    },
+    Number.POSITIVE_INFINITY,
+  );
   const insert = db.prepare('INSERT INTO item (name) VALUES (?)');
   const names = () =>
     db
