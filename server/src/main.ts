@@ -12,7 +12,7 @@ export async function serve(args: readonly string[]): Promise<number> {
   }
   try {
     const options = readOptions(args, process.env);
-    const log = createLogger(options['log-level']);
+    const log = await createLogger(options['log-level']);
     const stopped = new Promise<string>((resolve) => {
       // Not `once`: a second signal (Ctrl-C reaches npm and the service both) must not cut the orderly end short.
       process.on('SIGTERM', resolve);
