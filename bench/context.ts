@@ -76,8 +76,8 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
       const started: WaypostProcess[] = [];
       const context: Context = {
         quick,
-        rounds: quick ? 3 : 7,
-        seconds: quick ? 1 : 1.5,
+        rounds: quick ? 3 : 5,
+        seconds: 1,
         million,
         load,
         note,

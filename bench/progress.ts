@@ -4,7 +4,8 @@ import type { WriteStream } from 'node:tty';
 export interface Progress {
   begin(title: string): void;
   note(text: string): void;
-  end(): void;
+  /** What came of it, to be shown at once: whoever waits for the rest has something to read. */
+  end(figures: readonly string[]): void;
 }
 
 /** Notes come faster than anyone reads. */
@@ -28,10 +29,11 @@ export function createProgress(out: WriteStream): Progress {
       shown = performance.now();
       rewrite(`${title}: ${text}`);
     },
-    end() {
+    end(figures) {
       const seconds = ((performance.now() - begun) / 1000).toFixed(0);
       if (out.isTTY) rewrite(`${title}: ${seconds} s\n`);
       else out.write(` ${seconds} s\n`);
+      for (const figure of figures) out.write(`    ${figure}\n`);
     },
   };
 }

@@ -6,7 +6,7 @@ import { openRun } from './context.ts';
 import { createProgress } from './progress.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios/index.ts';
-import { linesOf, type Outcome, tableOf } from './table.ts';
+import { linesOf, type Outcome, summaryOf, tableOf } from './table.ts';
 
 const USAGE = `Usage: npm run bench -- [flags]
 
@@ -71,13 +71,13 @@ async function runAll(chosen: readonly Scenario[]): Promise<Outcome[]> {
     for (const [index, scenario] of chosen.entries()) {
       progress.begin(`[${index + 1}/${chosen.length}] ${scenario.name}`);
       const { context, end } = run.begin();
-      try {
-        outcomes.push({ scenario, figures: await scenario.run(context) });
-      } catch (error) {
-        outcomes.push({ scenario, figures: [], error: (error as Error).message });
-      }
+      const outcome = await scenario.run(context).then(
+        (figures): Outcome => ({ scenario, figures }),
+        (error: Error): Outcome => ({ scenario, figures: [], error: error.message }),
+      );
       await end();
-      progress.end();
+      outcomes.push(outcome);
+      progress.end(linesOf([outcome]).map(summaryOf));
     }
   } finally {
     await run.close();

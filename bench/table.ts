@@ -44,6 +44,13 @@ function lineOf(scenario: string, target: Target | undefined, { label, value, un
   return { scenario, label, value, unit, target: goal?.text ?? null, reached, detail };
 }
 
+/** A figure in one line, for whoever follows a run. */
+export function summaryOf({ label, value, unit, reached, target, detail }: Line): string {
+  const figure = value === null ? 'failed' : written(value, unit);
+  const verdict = reached === null ? '' : ` (${target}: ${reached ? 'yes' : 'NO'})`;
+  return `${label === '' ? '' : `${label}: `}${figure}${verdict}; ${detail}`;
+}
+
 const HEADINGS = ['scenario', 'figure', 'target', 'reached', 'from'];
 
 /** Columns as wide as they need to be; the last is as long as it is. */
