@@ -38,6 +38,8 @@ export interface World {
   readonly crashesAt: (point: string) => boolean;
   /** True: the node stands still here, until others have taken over and more; at most once in its life. */
   readonly pausesAt?: (point: string) => boolean;
+  /** True: here a client asks another node to roll back; at most once. */
+  readonly rollsBackAt?: (point: string) => boolean;
   /** What the store does instead of a write: nothing, or the write without saying so. */
   readonly failsAt?: (point: string) => 'not written' | 'not confirmed' | undefined;
 }
@@ -59,6 +61,8 @@ interface Node {
 
 interface Stage {
   readonly stragglers: { at: number; arrive: () => void }[];
+  /** Rolls back, by a node on which nothing fails. */
+  rollBack?: () => Promise<void>;
   transaction?: number;
   round: number;
 }
@@ -82,7 +86,15 @@ function startNode(world: World, stage: Stage): Node {
     await pause(name);
   }
 
+  async function interlude(name: string): Promise<void> {
+    const { rollBack } = stage;
+    if (rollBack === undefined || !world.rollsBackAt?.(name)) return;
+    delete stage.rollBack;
+    await rollBack();
+  }
+
   async function pause(name: string): Promise<void> {
+    await interlude(name);
     if (!mayPause || stage.round > CALM_AFTER || !world.pausesAt?.(name)) return;
     mayPause = false;
     isPaused = true;
@@ -132,6 +144,7 @@ function startNode(world: World, stage: Stage): Node {
     what: Order | 'look',
     act: (participant: ModelParticipant) => Reply,
   ): Promise<Reply> {
+    await interlude(`before sending ${what}`);
     point(`before sending ${what}`);
     const fate = fateOf(what, uri);
     if (fate === 'lost') return { status: 0, detail: 'lost' };
@@ -140,6 +153,7 @@ function startNode(world: World, stage: Stage): Node {
       return { status: 0, detail: 'straggling' };
     }
     const reply = act(find(uri));
+    await interlude(`after ${what} arrived`);
     point(`after ${what} arrived`);
     return fate === 'answer lost' ? { status: 0, detail: 'the answer was lost' } : reply;
   }
@@ -194,7 +208,7 @@ const PAUSES = [2, 6, 14, 30];
 export async function runTransaction(world: World): Promise<{ view: TransactionView; told: Told; crashes: number }> {
   const stage: Stage = { stragglers: [], round: 0 };
   let crashes = 0;
-  const { pausesAt: _, failsAt: __, ...calm } = world;
+  const { pausesAt: _, failsAt: __, rollsBackAt: ___, ...calm } = world;
   const first = startNode({ ...calm, crashesAt: () => false }, stage);
   const { transaction } = await first.manager.transactions.create(String(TIMEOUT));
   stage.transaction = transaction.id;
@@ -203,6 +217,11 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     transaction.id,
     world.participants.map(({ uri }) => ({ uri, kind: null })),
   );
+
+  stage.rollBack = async () => {
+    await first.manager.transactions.rollBack(transaction.id, 'a client asked for it', 0);
+    await first.manager.coordinator.settled();
+  };
 
   let node = startNode(world, stage);
   const still: { node: Node; until: number }[] = [];
