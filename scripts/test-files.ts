@@ -2,12 +2,20 @@ import { globSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { type Failure, gatherFailures } from './failures.ts';
 
 /** The test files, apart: those that may run side by side, and the heavy ones that need the machine for themselves. */
 export type TestFiles = { ordinary: string[]; solo: string[] };
 
-export type RunOptions = { concurrency: number; timeout: number; namePatterns: string[]; signal: AbortSignal };
-export type Counts = { passed: number; failed: number };
+export type RunOptions = {
+  /** Files are named from here. */
+  root: string;
+  concurrency: number;
+  timeout: number;
+  namePatterns: string[];
+  signal: AbortSignal;
+};
+export type Outcome = { passed: number; failed: number; failures: Failure[] };
 
 /** Finds all test files below the root, or those named: files, folders or patterns. */
 export function findTestFiles(root: string, wanted: string[], from: string = root): TestFiles {
@@ -42,9 +50,8 @@ function exclude(path: string): boolean {
  * Runs the files with the runner of `node --test`, each in a process of its own. A test that was skipped counts as
  * failed: whatever is in the suite has to hold.
  */
-export async function runTestFiles(files: string[], options: RunOptions): Promise<Counts> {
-  const counts = { passed: 0, failed: 0 };
-  if (files.length === 0) return counts;
+export async function runTestFiles(files: string[], options: RunOptions): Promise<Outcome> {
+  if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const events = run({
     files,
     execArgv: ['--import', import.meta.resolve('./end-with-runner.ts')],
@@ -53,13 +60,14 @@ export async function runTestFiles(files: string[], options: RunOptions): Promis
     signal: options.signal,
     ...(options.namePatterns.length > 0 ? { testNamePatterns: options.namePatterns } : {}),
   });
+  const outcome: Outcome = { passed: 0, failed: 0, failures: gatherFailures(events, options.root) };
   events.on('test:summary', (summary) => {
     // Each file has a summary of its own as well; the one without a file is the sum.
     if (summary.file !== undefined) return;
     const { tests, passed } = summary.counts;
-    counts.passed = passed;
-    counts.failed = tests - passed;
+    outcome.passed = passed;
+    outcome.failed = tests - passed;
   });
   for await (const text of events.compose(spec)) process.stdout.write(text);
-  return counts;
+  return outcome;
 }

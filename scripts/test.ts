@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FAST_AND_FRAGILE, startCluster } from '../testing/postgres.ts';
 import { runStages, timed } from './checks/stages.ts';
-import { type Counts, findTestFiles, runTestFiles } from './test-files.ts';
+import { tellFailures } from './failures.ts';
+import { findTestFiles, type Outcome, runTestFiles } from './test-files.ts';
 
 // `npm test`: all checks, then all tests on one PostgreSQL cluster. `npm test -- FILE...` runs these files alone.
 // `--test-name-pattern=...` chooses tests by name.
@@ -28,10 +29,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-const total: Counts = { passed: 0, failed: 0 };
-const add = ({ passed, failed }: Counts): boolean => {
+const total: Outcome = { passed: 0, failed: 0, failures: [] };
+const add = ({ passed, failed, failures }: Outcome): boolean => {
   total.passed += passed;
   total.failed += failed;
+  total.failures.push(...failures);
   return failed === 0;
 };
 
@@ -39,6 +41,8 @@ if (everything) add(await runStages(interruption.signal));
 if (!interruption.signal.aborted) await runTests();
 
 const interrupted = interruption.signal.aborted;
+// The output is long, and sometimes only its end is kept.
+if (total.failures.length > 0) console.log(`\n${tellFailures(total.failures).trimEnd()}`);
 if (interrupted) console.log('\nInterrupted.');
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 // An explicit exit: an interrupted run may leave handles behind, and nothing is wanted of them any more.
@@ -47,7 +51,7 @@ process.exit(interrupted ? 130 : total.failed === 0 ? 0 : 1);
 async function runTests(): Promise<void> {
   const cluster = await startCluster({ settings: FAST_AND_FRAGILE });
   process.env.WAYPOST_TEST_POSTGRES = cluster.url('postgres');
-  const options = { namePatterns, signal: interruption.signal };
+  const options = { root: ROOT, namePatterns, signal: interruption.signal };
   try {
     const concurrency = Math.max(2, Math.min(8, availableParallelism()));
     await timed(`tests (${ordinary.length} files)`, async () =>
