@@ -9,7 +9,7 @@ import { createDestinations } from '../../src/messaging/usecases/destinations.ts
 import { createEvents } from '../../src/messaging/usecases/events.ts';
 import { createOperator } from '../../src/operator/operator.ts';
 import { Problem } from '../../src/problems.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { News, Store } from '../../src/store/store.ts';
 import { createTransactionPaths } from '../../src/transactions/addresses.views.ts';
 import { isFinal, type Order, type Reply } from '../../src/transactions/protocol.ts';
 import { findTransaction } from '../../src/transactions/queries/log.ts';
@@ -61,6 +61,8 @@ interface Node {
 
 interface Stage {
   readonly stragglers: { at: number; arrive: () => void }[];
+  /** Of the nodes of this transaction alone: the store lives longer, and would call those of all before. */
+  readonly listeners: ((news: News) => void)[];
   /** Rolls back, by a node on which nothing fails. */
   rollBack?: () => Promise<void>;
   transaction?: number;
@@ -118,6 +120,10 @@ function startNode(world: World, stage: Stage): Node {
   const watched: Store = {
     ...store,
     now: () => clock.time,
+    listen: (listener) => void stage.listeners.push(listener),
+    announce: (news) => {
+      for (const listener of stage.listeners) listener(news);
+    },
     async read(job) {
       if (crashed) throw new Crash('read');
       const found = await store.read(job);
@@ -206,7 +212,7 @@ const PAUSES = [2, 6, 14, 30];
 
 /** Runs a transaction to its end, through crashes and recoveries. Gives how it ended. */
 export async function runTransaction(world: World): Promise<{ view: TransactionView; told: Told; crashes: number }> {
-  const stage: Stage = { stragglers: [], round: 0 };
+  const stage: Stage = { stragglers: [], listeners: [], round: 0 };
   let crashes = 0;
   const { pausesAt: _, failsAt: __, rollsBackAt: ___, ...calm } = world;
   const first = startNode({ ...calm, crashesAt: () => false }, stage);
