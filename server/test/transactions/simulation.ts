@@ -63,6 +63,7 @@ interface Stage {
   readonly stragglers: { at: number; arrive: () => void }[];
   /** Of the nodes of this transaction alone: the store lives longer, and would call those of all before. */
   readonly listeners: ((news: News) => void)[];
+  readonly nodes: Node[];
   /** Rolls back, by a node on which nothing fails. */
   rollBack?: () => Promise<void>;
   transaction?: number;
@@ -184,7 +185,7 @@ function startNode(world: World, stage: Stage): Node {
       if (!isExpected(error)) throw error;
     },
   });
-  return {
+  const node: Node = {
     manager,
     paused: paused.promise,
     get crashed() {
@@ -195,6 +196,8 @@ function startNode(world: World, stage: Stage): Node {
     },
     resume: () => resumed.resolve(),
   };
+  stage.nodes.push(node);
+  return node;
 }
 
 export interface Told {
@@ -212,7 +215,7 @@ const PAUSES = [2, 6, 14, 30];
 
 /** Runs a transaction to its end, through crashes and recoveries. Gives how it ended. */
 export async function runTransaction(world: World): Promise<{ view: TransactionView; told: Told; crashes: number }> {
-  const stage: Stage = { stragglers: [], listeners: [], round: 0 };
+  const stage: Stage = { stragglers: [], listeners: [], nodes: [], round: 0 };
   let crashes = 0;
   const { pausesAt: _, failsAt: __, rollsBackAt: ___, ...calm } = world;
   const first = startNode({ ...calm, crashesAt: () => false }, stage);
@@ -261,6 +264,9 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     const view = still.length > 0 ? undefined : await first.manager.transactions.get(transaction.id);
     if (view !== undefined && isFinal(view.transaction.state) && stage.stragglers.length === 0) {
       await asked;
+      // Some look once more, at news of the end: they must have done so before the store is closed.
+      for (const each of stage.nodes) each.resume();
+      await Promise.all(stage.nodes.map((each) => each.manager.coordinator.settled()));
       return { view, told: { answer }, crashes };
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
