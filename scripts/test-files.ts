@@ -4,8 +4,11 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { type Failure, gatherFailures } from './failures.ts';
 
-/** The test files, apart: those that may run side by side, and the heavy ones that need the machine for themselves. */
-export type TestFiles = { ordinary: string[]; solo: string[] };
+/**
+ * The test files, apart: those that may run side by side, the long ones with many processes, of which a few may, and those
+ * that need the machine for themselves.
+ */
+export type TestFiles = { ordinary: string[]; heavy: string[]; solo: string[] };
 
 export type RunOptions = {
   /** Files are named from here. */
@@ -27,8 +30,13 @@ export function findTestFiles(root: string, wanted: string[], from: string = roo
     for (const file of found) files.add(file);
   }
   const sorted = [...files].sort();
-  const isSolo = (file: string) => file.endsWith('.solo.test.ts');
-  return { ordinary: sorted.filter((file) => !isSolo(file)), solo: sorted.filter(isSolo) };
+  const byKind = Object.groupBy(sorted, kindOf);
+  return { ordinary: byKind.ordinary ?? [], heavy: byKind.heavy ?? [], solo: byKind.solo ?? [] };
+}
+
+function kindOf(file: string): keyof TestFiles {
+  if (file.endsWith('.heavy.test.ts')) return 'heavy';
+  return file.endsWith('.solo.test.ts') ? 'solo' : 'ordinary';
 }
 
 function named(path: string, from: string, name: string): string[] {

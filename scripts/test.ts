@@ -11,6 +11,7 @@ import { findTestFiles, type Outcome, runTestFiles } from './test-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MINUTE = 60_000;
+const HEAVY_AT_ONCE = 3;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,7 +19,7 @@ const { values, positionals } = parseArgs({
 });
 const namePatterns = values['test-name-pattern'];
 const everything = positionals.length === 0 && namePatterns.length === 0;
-const { ordinary, solo } = findTestFiles(ROOT, positionals, process.cwd());
+const { ordinary, heavy, solo } = findTestFiles(ROOT, positionals, process.cwd());
 
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -54,13 +55,16 @@ async function runTests(): Promise<void> {
   const options = { root: ROOT, namePatterns, signal: interruption.signal };
   try {
     const concurrency = Math.max(2, Math.min(8, availableParallelism()));
-    await timed(`tests (${ordinary.length} files)`, async () =>
-      add(await runTestFiles(ordinary, { ...options, concurrency, timeout: 5 * MINUTE })),
-    );
-    if (solo.length === 0 || interruption.signal.aborted) return;
-    await timed(`heavy tests, one at a time (${solo.length} files)`, async () =>
-      add(await runTestFiles(solo, { ...options, concurrency: 1, timeout: 20 * MINUTE })),
-    );
+    const run = async (name: string, files: string[], atOnce: number, minutes: number): Promise<void> => {
+      if (files.length === 0 || interruption.signal.aborted) return;
+      await timed(`${name} (${files.length} files)`, async () =>
+        add(await runTestFiles(files, { ...options, concurrency: atOnce, timeout: minutes * MINUTE })),
+      );
+    };
+    await run('tests', ordinary, concurrency, 5);
+    // They wait more than they work: for processes that start, for pauses between tries, for leases to end.
+    await run('heavy tests, a few at a time', heavy, HEAVY_AT_ONCE, 20);
+    await run('tests that need the machine for themselves', solo, 1, 10);
   } finally {
     await cluster.stop();
   }

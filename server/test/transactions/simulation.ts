@@ -234,6 +234,7 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
 
   let node = startNode(world, stage);
   const still: { node: Node; until: number }[] = [];
+  const duties: Promise<void>[] = [];
   let answer: string | undefined;
   const asked = ask(node, transaction.id).then((state) => {
     answer = state;
@@ -264,18 +265,29 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     const view = still.length > 0 ? undefined : await first.manager.transactions.get(transaction.id);
     if (view !== undefined && isFinal(view.transaction.state) && stage.stragglers.length === 0) {
       await asked;
-      // Some look once more, at news of the end: they must have done so before the store is closed.
-      for (const each of stage.nodes) each.resume();
-      await Promise.all(stage.nodes.map((each) => each.manager.coordinator.settled()));
+      await comeToRest(stage.nodes, duties);
       return { view, told: { answer }, crashes };
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
     world.clock.time += round < 14 ? 700 : 5000;
     const upkeep = [node.manager.upkeep.drive, node.manager.upkeep.findLost];
-    for (const duty of upkeep) await Promise.race([endured(duty()), node.paused]);
+    for (const duty of upkeep) {
+      const done = endured(duty());
+      duties.push(done);
+      await Promise.race([done, node.paused]);
+    }
   }
   const stuck = await first.manager.transactions.get(transaction.id);
   return assert.fail(`it did not come to its end: ${JSON.stringify({ stuck, trace: world.trace })}`);
+}
+
+/** Nodes look once more at news of the end, and duties that stood still go on: all before the store may be closed. */
+async function comeToRest(nodes: readonly Node[], duties: readonly Promise<void>[]): Promise<void> {
+  for (const node of nodes) node.resume();
+  await Promise.all(duties);
+  while (nodes.some(({ manager }) => manager.coordinator.isBusy)) {
+    await Promise.all(nodes.map(({ manager }) => manager.coordinator.settled()));
+  }
 }
 
 /** What a client is told that asks for the commit and does not wait. */
