@@ -34,7 +34,8 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   async function wantedOf(request: Request) {
     const { max } = readQuery(request.query, query);
     const wait = readWait(request, options.maxWait);
-    const queue = await destinations.get('queue', nameOf(request));
+    const name = nameOf(request);
+    const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
     return {
       queue,
       wanted: { max: max ?? 1, wait, ...transactionOf(request) },
