@@ -97,6 +97,9 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
+  const idOf = async (destination: Destination, publicId: string): Promise<number> =>
+    (await resolve(destination, publicId)).id;
+
   async function read(destination: Destination, publicId: string): Promise<FoundMessage> {
     const { id, known } = await resolve(destination, publicId);
     const found = await store.read((tx) => findMessage(tx, destination.id, id));
@@ -113,7 +116,10 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     waiters,
     posting,
     once: createOnce(store, posting, createOnceTokens(store.secret), options.onceLifetime),
-    receiving: createReceiving(store, waiting, schedule, options.enlister),
+    receiving: createReceiving(store, waiting, schedule, options.enlister, {
+      guess: sealer.open,
+      find: idOf,
+    }),
     reading: createReading(store, waiting, sealer),
     events: createEvents(store, destinations),
     clearing: createClearing(store, options.rememberIds),
@@ -122,9 +128,7 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     onScheduled: (listener) => void scheduled.push(listener),
     publicId: ({ id, name }) => name ?? sealer.seal(id),
     read,
-    async idOf(destination, publicId) {
-      return (await resolve(destination, publicId)).id;
-    },
+    idOf,
     async remove(queue, publicId) {
       const { message } = await read(queue, publicId);
       const forget = store.now() + options.rememberIds;

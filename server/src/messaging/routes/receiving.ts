@@ -120,9 +120,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
       async handle(request) {
         const verdict = readVerdict(readFields(request, input));
-        const queue = await destinations.get('queue', nameOf(request));
+        const name = nameOf(request);
+        const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
         const token = tokenOf(request);
-        await receiving.settle(queue, await messaging.idOf(queue, messageIdOf(request)), token, verdict);
+        await receiving.settle(queue, messageIdOf(request), token, verdict);
         return noContent();
       },
     },
