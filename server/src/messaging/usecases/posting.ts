@@ -101,10 +101,11 @@ export function createPosting(
     const ids = newIds(parcel);
     let own: number | undefined;
     for (let attempt = 1; ; attempt++) {
-      if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
-      const destination =
-        destinations.known(kind, name) ??
-        (await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name)));
+      let destination = destinations.known(kind, name);
+      if (destination === undefined) {
+        if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
+        destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
+      }
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
       const { limits } = destination;
