@@ -11,6 +11,7 @@ import {
   findMessage,
   findName,
   idWatermark,
+  isMessage,
   removeMessages,
   withReadyMessages,
 } from './queries/messages.ts';
@@ -102,9 +103,13 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
 
   async function read(destination: Destination, publicId: string): Promise<FoundMessage> {
     const { id, known } = await resolve(destination, publicId);
-    const found = await store.read((tx) => findMessage(tx, destination.id, id));
+    const { found, isElsewhere } = await store.read(async (tx) => {
+      const found = await findMessage(tx, destination.id, id);
+      return { found, isElsewhere: found === undefined && (await isMessage(tx, id)) };
+    });
     if (found !== undefined && !found.delivery?.isUnborn) return found;
-    if (known && found === undefined) throw new Problem('message-gone', 'the message was here and is gone');
+    if (known && found === undefined && !isElsewhere)
+      throw new Problem('message-gone', 'the message was here and is gone');
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 

@@ -9,6 +9,7 @@ import {
   create,
   draft,
   type Nodes,
+  outcomeOf,
   poll,
   post,
   RETURN,
@@ -64,6 +65,7 @@ export function receivingRaces(nodes: () => Nodes): void {
     const node = nodes().node(0);
     const [id = 0] = await post(node, other, 'numbered');
     const chosen = node.publicId({ id, name: null });
+    assert.equal(await outcomeOf(node.read(queue, chosen)), 'unknown-message', 'it lies in the other queue');
     assert.equal(await node.posting.put(queue.name, chosen, draft('named'), { wishes: {} }), true);
     const [[named], [numbered]] = [await poll(node, queue), await poll(node, other)];
     assert.ok(named !== undefined && numbered !== undefined);
