@@ -21,6 +21,7 @@ const NODES_KEPT = 3_600_000;
 export interface Upkeep {
   /** Has a transaction driven at that time. */
   schedule(id: number, at: number): void;
+  isScheduled(id: number): boolean;
   /** All tell in how many milliseconds they want to run again. */
   drive(): Promise<number>;
   /** Drives what this node owns without knowing: the commit that made it the owner was never confirmed to it. */
@@ -79,6 +80,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     schedule(id, at) {
       pending.set(id, Math.min(at, pending.get(id) ?? at));
     },
+    isScheduled: (id) => pending.has(id),
     async drive() {
       const rolled = await rollBackOverdue();
       const now = store.now();
