@@ -16,21 +16,34 @@ export const FIRST = 1_000_000_000;
 
 export const idOfConsumer = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
+/** The numbers from $1 to $2, and a number as twelve digits. */
+function fragmentsOf({ engine }: Store): { numbers: string; padded(expression: string): string } {
+  if (engine === 'postgresql') {
+    return {
+      numbers: 'WITH numbers (i) AS (SELECT generate_series($1::int, $2::int))',
+      padded: (expression) => `lpad((${expression})::text, 12, '0')`,
+    };
+  }
+  // A parameter comes as a floating number, which shows as soon as it is made text.
+  const first = 'SELECT CAST($1 AS INTEGER)';
+  return {
+    numbers: `WITH RECURSIVE numbers (i) AS (${first} UNION ALL SELECT i + 1 FROM numbers WHERE i < $2)`,
+    padded: (expression) => `printf('%012d', ${expression})`,
+  };
+}
+
 export async function fillConsumers(
   store: Store,
   { consumers, each, terminated }: Filling,
   note: (text: string) => void = () => {},
 ): Promise<void> {
-  const padded = (expression: string): string =>
-    store.engine === 'sqlite' ? `printf('%012d', ${expression})` : `lpad((${expression})::text, 12, '0')`;
+  const { numbers, padded } = fragmentsOf(store);
   const isOver = terminated === 0 ? '1 = 0' : `i % ${terminated} = 0`;
-  const numbers = 'WITH RECURSIVE numbers (i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $2)';
-  const from = store.engine === 'sqlite' ? numbers : 'WITH numbers (i) AS (SELECT generate_series($1::int, $2::int))';
   for (let first = 0; first < consumers; first += PIECE) {
     const last = Math.min(first + PIECE, consumers) - 1;
     await store.transaction(async (tx) => {
       await tx.run(
-        `${from}
+        `${numbers}
          INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated, terminated)
          SELECT ${FIRST} + i, '00000000-0000-4000-8000-' || ${padded('i')}, 'consumer ' || i,
            CASE WHEN ${isOver} THEN 1 ELSE 0 END, 1, 0, ${each}, 1, 1, CASE WHEN ${isOver} THEN 1 ELSE NULL END
@@ -41,7 +54,7 @@ export async function fillConsumers(
     for (let k = 0; k < each; k++) {
       await store.transaction((tx) =>
         tx.run(
-          `${from}
+          `${numbers}
            INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated)
            SELECT ${FIRST} + i * ${each} + ${k}, '00000000-0000-4000-9000-' || ${padded(`i * ${each} + ${k}`)},
              ${FIRST} + i, 'product ' || ((i + ${k}) % 10), 1, 1, NULL, 0, 1, 1, 1
@@ -58,15 +71,16 @@ export async function fillConsumers(
 
 /** Gives one consumer, which has none yet, very many entitlements. */
 export async function fillOne(store: Store, n: number, count: number): Promise<void> {
-  const from = 'WITH RECURSIVE numbers (i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $2)';
+  const { numbers, padded } = fragmentsOf(store);
   const start = 2 * FIRST + n * 1000;
   for (let first = 0; first < count; first += PIECE) {
     const last = Math.min(first + PIECE, count) - 1;
     await store.transaction((tx) =>
       tx.run(
-        `${store.engine === 'sqlite' ? from : 'WITH numbers (i) AS (SELECT generate_series($1::int, $2::int))'}
+        `${numbers}
          INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated)
-         SELECT ${start} + i, '${n}-' || i, ${n}, 'product ' || i, 1, 1, NULL, 0, 1, 1, 1 FROM numbers`,
+         SELECT ${start} + i, '00000000-0000-4000-a000-' || ${padded('i')}, ${n}, 'product ' || i, 1, 1, NULL, 0, 1, 1, 1
+         FROM numbers`,
         [first, last],
       ),
     );
