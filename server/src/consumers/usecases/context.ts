@@ -58,6 +58,12 @@ export const unknownConsumer = (): Problem => new Problem('unknown-consumer', 't
 export const unknownEntitlement = (): Problem =>
   new Problem('unknown-entitlement', 'there is no entitlement with this id');
 
+/** The next version. Time never goes back on a thing, whatever the clocks of several nodes say. */
+export const stepOf = ({ version, updated }: Pick<Consumer, 'version' | 'updated'>, now: number) => ({
+  version: version + 1,
+  updated: Math.max(now, updated),
+});
+
 export function terminationBy({ by, reason }: Change, at: number): Termination {
   return { at, ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
 }
