@@ -69,10 +69,21 @@ export async function fillConsumers(
   }
 }
 
-/** Gives one consumer, which has none yet, very many entitlements. */
-export async function fillOne(store: Store, n: number, count: number): Promise<void> {
+/** The place of the first entitlement of a heavy consumer. */
+export const firstOfHeavy = (n: number): number => 2 * FIRST + n * 1000;
+
+/** One more consumer, the one with this number, with very many entitlements; each is for a product of its own. */
+export async function fillHeavy(store: Store, i: number, count: number): Promise<void> {
   const { numbers, padded } = fragmentsOf(store);
-  const start = 2 * FIRST + n * 1000;
+  const n = FIRST + i;
+  const start = firstOfHeavy(n);
+  await store.transaction((tx) =>
+    tx.run(
+      `INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated)
+       VALUES ($1, $2, 'heavy', 0, 1, 0, $3, 1, 1)`,
+      [n, idOfConsumer(i), count],
+    ),
+  );
   for (let first = 0; first < count; first += PIECE) {
     const last = Math.min(first + PIECE, count) - 1;
     await store.transaction((tx) =>
@@ -85,7 +96,6 @@ export async function fillOne(store: Store, n: number, count: number): Promise<v
       ),
     );
   }
-  await store.transaction((tx) => tx.run('UPDATE consumer SET entitlements = $2 WHERE n = $1', [n, count]));
 }
 
 /** Lets the engine look at what is there, as it does by itself from time to time. */

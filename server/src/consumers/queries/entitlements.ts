@@ -1,6 +1,6 @@
 /** SQL of entitlements: one function per statement, the same text on both engines. */
 import type { Tx } from '../../store/store.ts';
-import type { Entitlement, Key } from '../entitlement.ts';
+import type { Entitlement } from '../entitlement.ts';
 import { toTermination } from './consumers.ts';
 
 interface EntitlementRow {
@@ -125,27 +125,29 @@ export async function writeEntitlementMark(tx: Tx, entitlement: Entitlement): Pr
 export type Scope = { readonly consumer?: number } & ({ readonly product: string } | { readonly marked: boolean });
 
 export type Range = Scope & {
-  /** Where to go on: behind this key in the direction of the walk. */
-  readonly from: Key;
+  /** Where to go on, in the direction of the walk: behind this entitlement of the consumer or, without one, behind this consumer. */
+  readonly behind: number;
   readonly backwards: boolean;
   readonly limit: number;
 };
 
-/** Each combination is answered by an index in its own order. Exported for a look at the plans. */
+/**
+ * Each combination is answered by an index in its own order. Exported for a look at the plans.
+ *
+ * Consumer and entitlement are never compared as a pair: SQLite would find the consumer by the index and then pass over
+ * all of its entitlements up to the place, a hundred thousand for a page, because its `n` is the row's own number.
+ */
 export function rangeStatement(range: Range): { text: string; values: (string | number)[] } {
-  const { consumer, from, backwards, limit } = range;
+  const { consumer, behind, backwards, limit } = range;
   const values: (string | number)[] = [];
   const parameter = (value: string | number): string => `$${values.push(value)}`;
   const [comparison, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC'];
-  const conditions = [
-    'product' in range ? `e.product = ${parameter(range.product)}` : `e.marked = ${range.marked ? 1 : 0}`,
-  ];
-  if (consumer === undefined) {
-    conditions.push(`(e.consumer, e.n) ${comparison} (${parameter(from.consumer)}, ${parameter(from.n)})`);
-  } else conditions.push(`e.consumer = ${parameter(consumer)} AND e.n ${comparison} ${parameter(from.n)}`);
-  const by = consumer === undefined ? `e.consumer ${order}, e.n ${order}` : `e.n ${order}`;
-  const text = `${ENTITLEMENT} WHERE ${conditions.join(' AND ')} ORDER BY ${by} LIMIT ${parameter(limit)}`;
-  return { text, values };
+  const which = 'product' in range ? `e.product = ${parameter(range.product)}` : `e.marked = ${range.marked ? 1 : 0}`;
+  const [where, by] =
+    consumer === undefined
+      ? [`e.consumer ${comparison} ${parameter(behind)}`, `e.consumer ${order}, e.n ${order}`]
+      : [`e.consumer = ${parameter(consumer)} AND e.n ${comparison} ${parameter(behind)}`, `e.n ${order}`];
+  return { text: `${ENTITLEMENT} WHERE ${which} AND ${where} ORDER BY ${by} LIMIT ${parameter(limit)}`, values };
 }
 
 export async function rangeOfEntitlements(tx: Tx, range: Range): Promise<Entitlement[]> {
@@ -167,8 +169,12 @@ export async function entitledConsumers(
   return tx.all(entitledText(walk.terminated, walk.backwards), [walk.from, walk.limit]);
 }
 
+/** Exported for a look at its plan. */
+export const entitlementsOfText = ({ inList }: Tx['dialect']): string =>
+  `${ENTITLEMENT} WHERE e.consumer ${inList('$1')} AND e.marked = 0`;
+
 /** All that is not marked of these consumers; the caller knows that they are few. */
 export async function entitlementsOf(tx: Tx, consumers: readonly number[]): Promise<Entitlement[]> {
-  const text = `${ENTITLEMENT} WHERE e.consumer ${tx.dialect.inList('$1')} AND e.marked = 0`;
+  const text = entitlementsOfText(tx.dialect);
   return (await tx.all<EntitlementRow>(text, [tx.dialect.list(consumers)])).map(toEntitlement);
 }

@@ -139,10 +139,16 @@ function standingAndEnded(scope: { consumer?: number }, backwards: boolean): Wal
   );
 }
 
-/** Straight along an index. */
+/** Straight along an index: of one consumer, or what is left of the one at which the walk stands and then the others. */
 function inRange(scope: Scope, backwards: boolean): Walk {
-  return async (tx, from, limit) => {
-    const rows = await rangeOfEntitlements(tx, { ...scope, from, backwards, limit });
+  return async (tx, { consumer: present, n }, limit) => {
+    const one = { ...scope, consumer: scope.consumer ?? present, behind: n, backwards, limit };
+    const isAtStart = scope.consumer === undefined && (present === START.consumer || present === END.consumer);
+    const rows = isAtStart ? [] : await rangeOfEntitlements(tx, one);
+    const missing = limit - rows.length;
+    if (scope.consumer === undefined && missing > 0) {
+      rows.push(...(await rangeOfEntitlements(tx, { ...scope, behind: present, backwards, limit: missing })));
+    }
     return { rows, over: rows.length < limit };
   };
 }
@@ -158,7 +164,7 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
     const [present] = await entitledConsumers(tx, { terminated, from: from.consumer - sign, backwards, limit: 1 });
     const rows =
       present?.n === from.consumer
-        ? await rangeOfEntitlements(tx, { consumer: present.n, marked: false, from, backwards, limit })
+        ? await rangeOfEntitlements(tx, { consumer: present.n, marked: false, behind: from.n, backwards, limit })
         : [];
     if (rows.length === limit) return { rows, over: false };
     const missing = limit - rows.length;
@@ -177,7 +183,7 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
     const found = whole.length === 0 ? [] : await entitlementsOf(tx, whole);
     rows.push(...found.sort((a, b) => sign * compare(keyOf(a), keyOf(b))));
     if (last === undefined) return { rows, over: true };
-    const rest = { consumer: last, marked: false, from: backwards ? END : START, backwards };
+    const rest = { consumer: last, marked: false, behind: (backwards ? END : START).n, backwards };
     rows.push(...(await rangeOfEntitlements(tx, { ...rest, limit: missing - count })));
     // Someone may have terminated all of these in between; the walk then goes on behind them.
     if (rows.length === 0) return walk(tx, { consumer: last, n: (backwards ? START : END).n }, limit);
