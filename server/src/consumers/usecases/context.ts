@@ -42,10 +42,10 @@ export function createContext(store: Store, addresses: Addresses, publisher: () 
     store,
     addresses,
     async change(job) {
-      const { publish, announce } = await publisher();
+      const { publishLast, announce } = await publisher();
       const { outcome, events } = await store.transaction(async (tx) => {
         const told = await job(tx);
-        await publish(tx, told.events);
+        await publishLast(tx, told.events);
         return told;
       });
       if (events.length > 0) announce();

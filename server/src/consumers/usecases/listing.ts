@@ -8,7 +8,7 @@
 import type { Page } from '../../http/paging.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { Consumer } from '../consumer.ts';
-import { type Entitlement, type EntitlementState, type Key, stateAt } from '../entitlement.ts';
+import { compareKeys, type Entitlement, type EntitlementState, type Key, keyOf, stateAt } from '../entitlement.ts';
 import { findConsumer } from '../queries/consumers.ts';
 import { entitledConsumers, entitlementsOf, rangeOfEntitlements, type Scope } from '../queries/entitlements.ts';
 
@@ -49,7 +49,6 @@ const SMALLEST_PIECE = 100;
 /** A page looks at this many entitlements at most, or at as many as it may show. */
 export const MOST_LOOKS = 2000;
 
-export const keyOf = ({ consumer, n }: Entitlement): Key => ({ consumer: consumer.n, n });
 export const START: Key = { consumer: -1, n: -1 };
 export const END: Key = { consumer: Number.MAX_SAFE_INTEGER - 1, n: Number.MAX_SAFE_INTEGER - 1 };
 
@@ -181,7 +180,7 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
       count += entitlements;
     }
     const found = whole.length === 0 ? [] : await entitlementsOf(tx, whole);
-    rows.push(...found.sort((a, b) => sign * compare(keyOf(a), keyOf(b))));
+    rows.push(...found.sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b))));
     if (last === undefined) return { rows, over: true };
     const rest = { consumer: last, marked: false, behind: (backwards ? END : START).n, backwards };
     rows.push(...(await rangeOfEntitlements(tx, { ...rest, limit: missing - count })));
@@ -192,8 +191,6 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
   return walk;
 }
 
-const compare = (a: Key, b: Key): number => a.consumer - b.consumer || a.n - b.n;
-
 /** Two walks as one. Behind the end of a piece of either, nothing is known of what it gives next. */
 function merged(one: Walk, other: Walk, backwards: boolean): Walk {
   const sign = backwards ? -1 : 1;
@@ -202,8 +199,8 @@ function merged(one: Walk, other: Walk, backwards: boolean): Walk {
     const ends = pieces.flatMap(({ rows, over }) => (over ? [] : [keyOf(rows.at(-1) as Entitlement)]));
     const known = pieces
       .flatMap(({ rows }) => rows)
-      .filter((row) => ends.every((end) => sign * compare(keyOf(row), end) <= 0))
-      .sort((a, b) => sign * compare(keyOf(a), keyOf(b)));
+      .filter((row) => ends.every((end) => sign * compareKeys(keyOf(row), end) <= 0))
+      .sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b)));
     return { rows: known.slice(0, limit), over: ends.length === 0 && known.length <= limit };
   };
 }

@@ -181,6 +181,9 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
       return group.submit(() => post(posting), options);
     },
     postIn: postAlone,
+    async postLast(tx, posting) {
+      await postAlone(tx, { ...posting, kind: 'topic' });
+    },
     claim: gatherClaims(group, claimTogether),
     settle: (settlement) => group.submit(() => settle(settlement)),
     hasVolatileRoom: createVolatileRoom(db),
