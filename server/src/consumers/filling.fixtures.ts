@@ -11,6 +11,8 @@ export interface Filling {
 
 /** Rows of one transaction. */
 const PIECE = 20_000;
+/** One consumer in this many has a first entitlement that was terminated by itself, and so is one in this many of a heavy one's. */
+const MARKED = 10;
 /** The place of the first. Far above what the store hands out itself, so that nothing made later meets them. */
 export const FIRST = 1_000_000_000;
 
@@ -38,6 +40,7 @@ export async function fillConsumers(
   note: (text: string) => void = () => {},
 ): Promise<void> {
   const { numbers, padded } = fragmentsOf(store);
+  const isMarked = `i % ${MARKED} = 3`;
   const isOver = terminated === 0 ? '1 = 0' : `i % ${terminated} = 0`;
   for (let first = 0; first < consumers; first += PIECE) {
     const last = Math.min(first + PIECE, consumers) - 1;
@@ -46,18 +49,22 @@ export async function fillConsumers(
         `${numbers}
          INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated, terminated)
          SELECT ${FIRST} + i, '00000000-0000-4000-8000-' || ${padded('i')}, 'consumer ' || i,
-           CASE WHEN ${isOver} THEN 1 ELSE 0 END, 1, 0, ${each}, 1, 1, CASE WHEN ${isOver} THEN 1 ELSE NULL END
+           CASE WHEN ${isOver} THEN 1 ELSE 0 END, 1, 0, CASE WHEN ${isMarked} THEN ${each - 1} ELSE ${each} END, 1, 1, CASE WHEN ${isOver} THEN 1 ELSE NULL END
          FROM numbers`,
         [first, last],
       );
     });
     for (let k = 0; k < each; k++) {
+      const ended = (yes: string, no: string): string =>
+        k === 0 ? `CASE WHEN ${isMarked} THEN ${yes} ELSE ${no} END` : no;
       await store.transaction((tx) =>
         tx.run(
           `${numbers}
-           INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated)
+           INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated,
+             terminated)
            SELECT ${FIRST} + i * ${each} + ${k}, '00000000-0000-4000-9000-' || ${padded(`i * ${each} + ${k}`)},
-             ${FIRST} + i, 'product ' || ((i + ${k}) % 10), 1, 1, NULL, 0, 1, 1, 1
+             ${FIRST} + i, 'product ' || ((i + ${k}) % 10), 1, 1, NULL,
+             ${ended('1', '0')}, 1, 1, 1, ${ended('1', 'NULL')}
            FROM numbers`,
           [first, last],
         ),
@@ -77,11 +84,13 @@ export async function fillHeavy(store: Store, i: number, count: number): Promise
   const { numbers, padded } = fragmentsOf(store);
   const n = FIRST + i;
   const start = firstOfHeavy(n);
+  const ended = (yes: string, no: string): string => `CASE WHEN i % ${MARKED} = 3 THEN ${yes} ELSE ${no} END`;
+  const standing = count - Math.floor((count + MARKED - 4) / MARKED);
   await store.transaction((tx) =>
     tx.run(
       `INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated)
        VALUES ($1, $2, 'heavy', 0, 1, 0, $3, 1, 1)`,
-      [n, idOfConsumer(i), count],
+      [n, idOfConsumer(i), standing],
     ),
   );
   for (let first = 0; first < count; first += PIECE) {
@@ -89,8 +98,10 @@ export async function fillHeavy(store: Store, i: number, count: number): Promise
     await store.transaction((tx) =>
       tx.run(
         `${numbers}
-         INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated)
-         SELECT ${start} + i, '00000000-0000-4000-a000-' || ${padded('i')}, ${n}, 'product ' || i, 1, 1, NULL, 0, 1, 1, 1
+         INSERT INTO entitlement (n, id, consumer, product, quantity, starts, ends, marked, version, created, updated,
+           terminated)
+         SELECT ${start} + i, '00000000-0000-4000-a000-' || ${padded('i')}, ${n}, 'product ' || i, 1, 1, NULL,
+           ${ended('1', '0')}, 1, 1, 1, ${ended('1', 'NULL')}
          FROM numbers`,
         [first, last],
       ),

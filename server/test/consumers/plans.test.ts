@@ -47,6 +47,11 @@ forEachEngine('plans of the listings', (engine) => {
       assert.equal((await store.read((tx) => tx.get(sql, [n])))?.product, name);
     }
   });
+  it('counts what it filled in as the service would', async () => {
+    const counted = `SELECT count(*) AS wrong FROM consumer c WHERE entitlements <>
+      (SELECT count(*) FROM entitlement e WHERE e.consumer = c.n AND e.marked = 0) AND (c.n % 100 = 3 OR c.name = 'heavy')`;
+    assert.equal((await store.read((tx) => tx.get<{ wrong: number }>(counted)))?.wrong, 0);
+  });
   it('go along an index when the tables were never analysed', check);
   it('go along an index when they were', async () => {
     await analyse(store);
