@@ -24,6 +24,8 @@ const MAX_REMEMBERED = 100_000;
 const TRUST_MILLISECONDS = 1000;
 
 export interface Destinations {
+  /** The one that is remembered, without a look at the store: what the hot paths ask first. */
+  known(kind: DestinationKind, name: string): Destination | undefined;
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
   /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
@@ -48,9 +50,11 @@ export interface Destinations {
 }
 
 export function createDestinations(store: Store): Destinations {
-  const remembered = new Map<string, { destination: Destination; until: number }>();
-  const keyById = new Map<number, string>();
-  const keyOf = (kind: DestinationKind, name: string): string => `${kind} ${name}`;
+  const remembered = {
+    queue: new Map<string, { destination: Destination; until: number }>(),
+    topic: new Map<string, { destination: Destination; until: number }>(),
+  };
+  const byId = new Map<number, Destination>();
 
   /** Grows with every change that is heard of. */
   let changes = 0;
@@ -58,44 +62,48 @@ export function createDestinations(store: Store): Destinations {
   /** `since`: the count of changes before the look. What was seen before a change must not be remembered after it. */
   function remember(destination: Destination, since: number): Destination {
     if (since !== changes) return destination;
-    if (remembered.size >= MAX_REMEMBERED) {
-      remembered.clear();
-      keyById.clear();
-    }
-    const key = keyOf(destination.kind, destination.name);
+    if (byId.size >= MAX_REMEMBERED) forgetAll();
     // A single node hears of every change; others may miss an announcement and look again from time to time.
     const until = store.engine === 'sqlite' ? Number.POSITIVE_INFINITY : performance.now() + TRUST_MILLISECONDS;
-    remembered.set(key, { destination, until });
-    keyById.set(destination.id, key);
+    remembered[destination.kind].set(destination.name, { destination, until });
+    byId.set(destination.id, destination);
     return destination;
   }
 
-  function forgetKey(key: string | undefined): void {
-    if (key === undefined) return;
-    const entry = remembered.get(key);
-    if (entry !== undefined) keyById.delete(entry.destination.id);
-    remembered.delete(key);
+  function forget(kind: DestinationKind, name: string): void {
+    const entry = remembered[kind].get(name);
+    if (entry !== undefined) byId.delete(entry.destination.id);
+    remembered[kind].delete(name);
+  }
+
+  function forgetAll(): void {
+    remembered.queue.clear();
+    remembered.topic.clear();
+    byId.clear();
   }
 
   store.listen(({ changed, everything }) => {
-    if (everything) {
-      remembered.clear();
-      keyById.clear();
-    }
+    if (everything) forgetAll();
     if (everything || changed?.length) changes++;
-    for (const id of changed ?? []) forgetKey(keyById.get(id));
+    for (const id of changed ?? []) {
+      const destination = byId.get(id);
+      if (destination !== undefined) forget(destination.kind, destination.name);
+    }
   });
 
+  function known(kind: DestinationKind, name: string): Destination | undefined {
+    const entry = remembered[kind].get(name);
+    return entry !== undefined && entry.until > performance.now() ? entry.destination : undefined;
+  }
+
   async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
-    const entry = remembered.get(keyOf(kind, name));
-    if (entry !== undefined && entry.until > performance.now()) return entry.destination;
-    return findStored(kind, name);
+    return known(kind, name) ?? findStored(kind, name);
   }
 
   async function findStored(kind: DestinationKind, name: string): Promise<Destination | undefined> {
     const since = changes;
     const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
-    if (found === undefined) forgetKey(keyOf(kind, name));
+    if (found === undefined) forget(kind, name);
     return found && remember(found, since);
   }
 
@@ -123,6 +131,7 @@ export function createDestinations(store: Store): Destinations {
   }
 
   return {
+    known,
     find,
     get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
     look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),
@@ -172,15 +181,13 @@ export function createDestinations(store: Store): Destinations {
         await deleteDestination(tx, present.id);
         return present;
       });
-      forgetKey(keyOf(kind, name));
+      forget(kind, name);
       store.announce({ changed: [removed.id] });
     },
     list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
     counts: ({ id, kind }) =>
       store.read(async (tx) => (kind === 'queue' ? countQueue(tx, id) : { retained: await countTopic(tx, id) })),
-    forget(kind, name) {
-      forgetKey(keyOf(kind, name));
-    },
+    forget,
   };
 }
 
