@@ -119,6 +119,10 @@ export function createGroupCommit(
       async run(text, values = []) {
         return attempt(() => connection.run(text, values));
       },
+      async finish(text, values = []) {
+        attempt(() => connection.run(text, values));
+        open = false;
+      },
     };
     return {
       tx,

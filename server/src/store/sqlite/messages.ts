@@ -12,6 +12,9 @@ export function createMessages(db: DatabaseSync, group: GroupCommit, nextArrival
   return {
     post: createPosting(db, group, nextArrival),
     postIn: postAlone,
+    async postLast(tx, posting) {
+      await postAlone(tx, { ...posting, kind: 'topic' });
+    },
     claim: createClaiming(db, group),
     settle: createSettling(db, group),
     hasVolatileRoom: createVolatileRoom(db),
