@@ -6,6 +6,7 @@
  * all votes of a round together with the decision that follows from them; all confirmations of a round together with the
  * end that follows from them. A crash in between loses answers, never orders: the participants are asked again.
  */
+import type { Membership } from '../../nodes/membership.ts';
 import type { Operator, Raiser } from '../../operator/operator.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import {
@@ -34,7 +35,6 @@ import {
   participantsOf,
 } from '../queries/log.ts';
 import type { Participant, Transaction } from '../transaction.ts';
-import type { Membership } from './membership.ts';
 import type { Notices } from './notices.ts';
 import type { Participants } from './participants.ts';
 
@@ -43,8 +43,6 @@ export interface Coordinator {
   drive(id: number): Promise<void>;
   /** Whether this transaction is being driven. */
   isDriving(id: number): boolean;
-  /** Whether something is being driven. */
-  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
   /** Breaks off what is under way and takes no further step; resolves when all is noted. */
@@ -119,7 +117,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     const loaded = await store.read((tx) => load(tx, id));
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
-    if (!isRunning(transaction.state) || transaction.owner !== membership.node) return false;
+    if (!isRunning(transaction.state) || transaction.owner !== membership.id) return false;
     const step = nextStep(transaction, members, store.now());
     switch (step.do) {
       case 'decide':
@@ -232,7 +230,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     isStuck: boolean,
   ): Promise<Written> {
     const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: transaction?.state };
-    if (transaction === undefined || transaction.owner !== membership.node || transaction.epoch !== epoch) {
+    if (transaction === undefined || transaction.owner !== membership.id || transaction.epoch !== epoch) {
       return outcome;
     }
     const { id } = transaction;
@@ -243,7 +241,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       const decided =
         step.decision === 'committing'
           ? await decideCommit(tx, id, epoch, now)
-          : await decideRollback(tx, id, membership.node, step.reason, now);
+          : await decideRollback(tx, id, membership.id, step.reason, now);
       if (decided) await makeDue(tx, id);
       return { ...outcome, changed: decided };
     }
@@ -300,9 +298,6 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       return started;
     },
     isDriving: (id) => driving.has(id),
-    get isBusy() {
-      return driving.size > 0;
-    },
     settled,
     stop() {
       stopping = true;
