@@ -66,7 +66,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   });
   const nodes = createNodes({
     store,
-    place: () => placeOf(listener?.port ?? 0),
+    place: () => placeOf(options.host, listener?.port ?? 0),
     isOtherRunning,
     // Only one process at a time opens the embedded store.
     isAlone: store.engine === 'sqlite',

@@ -19,8 +19,9 @@ export const BEAT_EVERY = 2000;
 /** This node stops that much before others may begin: clocks are read, not shared. */
 const MARGIN = 500;
 /**
- * So long nothing must have been heard of a node while this one could have heard it. After an outage of the database all
- * leases are over, and the first to come back must not bury the others; nor must a step of the database's clock.
+ * So long nothing must have been heard of a node, while this one could have heard it, before an end of its lease counts.
+ * After an outage of the database all leases are over, and the first to come back must not bury the others; nor must
+ * whoever is the first to notice that the database's clock was set. Silence for a whole lease counts whatever it shows.
  */
 const SILENCE = 3000;
 
@@ -110,9 +111,9 @@ export function createMember(options: MemberOptions): Member {
 
   /** Removes those whose lease is over and of whom nothing was heard; gives the ids of those removed by this node. */
   async function buryDead(rows: readonly NodeRow[], now: number): Promise<Set<string>> {
-    const isSilent = ({ id: other }: NodeRow): boolean =>
-      monotonic() - Math.max(others.get(other)?.since ?? monotonic(), aliveSince) >= SILENCE;
-    const dead = rows.filter((row) => row.id !== id && row.until <= now && isSilent(row));
+    const silenceOf = ({ id: other }: NodeRow): number =>
+      monotonic() - Math.max(others.get(other)?.since ?? monotonic(), aliveSince);
+    const dead = rows.filter((row) => row.id !== id && silenceOf(row) >= (row.until <= now ? SILENCE : LIFE));
     if (dead.length === 0 || !isAlive()) return new Set();
     return store.transaction(async (tx) => {
       const buried = new Set<string>();

@@ -1,16 +1,18 @@
 /** Where this node runs, so that its successor there knows it for dead without waiting. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Place } from './queries.ts';
 
-export function placeOf(port: number): Place {
-  return { name: `${machineName()} ${port}`, process: process.pid };
+export function placeOf(host: string, port: number): Place {
+  return { name: `${machineName()} ${host} ${port}`, process: process.pid };
 }
 
-/** Tells this machine, as long as it runs, from every other one, whatever they are called. */
+/** Tells this machine, as long as it runs, from every other one, whatever they are called; and containers on it, too. */
 function machineName(): string {
   try {
-    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    // Ports are those of a network namespace.
+    return `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/net')}`;
   } catch {
     // Not Linux: the name has to do.
     return hostname();
