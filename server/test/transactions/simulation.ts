@@ -4,9 +4,11 @@
  * it is driven by a seed, so that a schedule that fails can be replayed.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { createSealer } from '../../src/ids.ts';
 import { createDestinations } from '../../src/messaging/usecases/destinations.ts';
 import { createEvents } from '../../src/messaging/usecases/events.ts';
+import { createMember, type Member } from '../../src/nodes/membership.ts';
 import { createOperator } from '../../src/operator/operator.ts';
 import { Problem } from '../../src/problems.ts';
 import type { News, Store } from '../../src/store/store.ts';
@@ -51,6 +53,7 @@ const isExpected = (error: unknown): boolean =>
   error instanceof Crash || (error instanceof Problem && error.code === 'store-unavailable');
 
 interface Node {
+  readonly member: Member;
   readonly manager: TransactionManager;
   readonly crashed: boolean;
   /** Resolves when it stands still. */
@@ -172,8 +175,17 @@ function startNode(world: World, stage: Stage): Node {
 
   const sealer = createSealer(store.secret);
   const events = createEvents(watched, createDestinations(watched));
+  const member = createMember({
+    store: watched,
+    // Each node is at a place of its own: nobody takes over without having waited.
+    place: () => ({ name: randomUUID(), process: 1 }),
+    isOtherRunning: () => true,
+    isAlone: false,
+    monotonic: () => clock.time,
+  });
   const manager = createTransactionManager({
     store: watched,
+    membership: member,
     sealer,
     operator: createOperator(watched, events, sealer, (notice) => `/operator-notices/${notice}`),
     paths: createTransactionPaths(sealer),
@@ -186,6 +198,7 @@ function startNode(world: World, stage: Stage): Node {
     },
   });
   const node: Node = {
+    member,
     manager,
     paused: paused.promise,
     get crashed() {
@@ -270,7 +283,8 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
     world.clock.time += round < 14 ? 700 : 5000;
-    const upkeep = [node.manager.upkeep.drive, node.manager.upkeep.findLost];
+    const { member, manager } = node;
+    const upkeep = [member.beat, member.watch, manager.upkeep.drive, manager.upkeep.findLost];
     for (const duty of upkeep) {
       const done = endured(duty());
       duties.push(done);

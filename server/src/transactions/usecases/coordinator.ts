@@ -6,6 +6,7 @@
  * all votes of a round together with the decision that follows from them; all confirmations of a round together with the
  * end that follows from them. A crash in between loses answers, never orders: the participants are asked again.
  */
+import type { Membership } from '../../nodes/membership.ts';
 import type { Operator, Raiser } from '../../operator/operator.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import {
@@ -35,7 +36,6 @@ import {
   participantsOf,
 } from '../queries/log.ts';
 import type { Participant, Transaction } from '../transaction.ts';
-import type { Membership } from './membership.ts';
 import type { Notices } from './notices.ts';
 import type { Participants } from './participants.ts';
 
@@ -46,8 +46,6 @@ export interface Coordinator {
   drive(id: number): Promise<void>;
   /** Whether this transaction is being driven. */
   isDriving(id: number): boolean;
-  /** Whether something is being driven. */
-  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
   /** Breaks off what is under way and takes no further step; resolves when all is noted. */
@@ -132,7 +130,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     if (loaded?.transaction.state !== 'preparing' && unsent.has(id)) return noteUnasked(id);
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
-    if (!isRunning(transaction.state) || transaction.owner !== membership.node) return false;
+    if (!isRunning(transaction.state) || transaction.owner !== membership.id) return false;
     const step = nextStep(transaction, members, store.now());
     switch (step.do) {
       case 'decide':
@@ -265,7 +263,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     isStuck: boolean,
   ): Promise<Written> {
     const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: transaction?.state };
-    if (transaction === undefined || transaction.owner !== membership.node || transaction.epoch !== epoch) {
+    if (transaction === undefined || transaction.owner !== membership.id || transaction.epoch !== epoch) {
       return outcome;
     }
     const { id } = transaction;
@@ -276,7 +274,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       const decided =
         step.decision === 'committing'
           ? await decideCommit(tx, id, epoch, now)
-          : await decideRollback(tx, id, membership.node, step.reason, now);
+          : await decideRollback(tx, id, membership.id, step.reason, now);
       if (decided) await makeDue(tx, id);
       return { ...outcome, changed: decided };
     }
@@ -336,9 +334,6 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     begun: (id) => void unsent.add(id),
     drive,
     isDriving: (id) => driving.has(id),
-    get isBusy() {
-      return driving.size > 0;
-    },
     settled,
     stop() {
       stopping = true;
