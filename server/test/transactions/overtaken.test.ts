@@ -3,11 +3,13 @@
  * the participants' answers is never reached.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { temporaryFolder } from '../../../testing/folders.ts';
 import { createSealer } from '../../src/ids.ts';
 import { createDestinations } from '../../src/messaging/usecases/destinations.ts';
 import { createEvents } from '../../src/messaging/usecases/events.ts';
+import { createMember } from '../../src/nodes/membership.ts';
 import { createOperator } from '../../src/operator/operator.ts';
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -33,6 +35,14 @@ describe('a rollback overtakes a commit', () => {
     const sealer = createSealer(store.secret);
     return createTransactionManager({
       store: seen,
+      membership: createMember({
+        store: seen,
+        // Each node is at a place of its own: nobody takes over what another one has.
+        place: () => ({ name: randomUUID(), process: 1 }),
+        isOtherRunning: () => true,
+        isAlone: false,
+        monotonic: () => 0,
+      }),
       sealer,
       operator: createOperator(seen, createEvents(seen, createDestinations(seen)), sealer, (id) => `/notices/${id}`),
       paths: createTransactionPaths(sealer),

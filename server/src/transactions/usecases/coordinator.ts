@@ -223,7 +223,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       store.transaction(async (tx) => {
         // The transaction first, then its participants: everyone locks in this order.
         const transaction = await lockTransaction(tx, id);
-        const isTaken = transaction !== undefined && transaction.owner !== membership.node;
+        const isTaken = transaction !== undefined && transaction.owner !== membership.id;
         const late = await noteParticipants(tx, id, isTaken ? notes.map(dueForOthers) : notes);
         return { ...(await advance(tx, asked.epoch, transaction, late, raiser, isStuck)), isTaken };
       });
