@@ -43,7 +43,13 @@ export const ROLES: Role[] = [
   {
     name: 'queries',
     files: [`server/src/${AREAS}/{queries,*.queries}.ts`, `server/src/${AREAS}/queries/**`],
-    may: ['role:queries', 'role:rules', 'server/src/store/{store,dialect}.ts', 'server/src/problems.ts'],
+    may: [
+      'role:queries',
+      'role:rules',
+      'server/src/nodes/queries.ts',
+      'server/src/store/{store,dialect}.ts',
+      'server/src/problems.ts',
+    ],
     mayTypes: ['server/src/**'],
     reason: 'SQL goes through the seam of the store and knows no engine, no HTTP and no use case.',
   },
@@ -101,6 +107,12 @@ export const ROLES: Role[] = [
     reason: 'The root and the description speak of all areas through their routes and views.',
   },
   {
+    name: 'nodes',
+    files: ['server/src/nodes/**'],
+    may: ['role:nodes', 'server/src/problems.ts', 'server/src/store/{store,dialect}.ts', 'node:**'],
+    reason: 'Who is alive is the ground on which areas own things; it knows nothing of what they own.',
+  },
+  {
     name: 'duties',
     files: ['server/src/duties/**'],
     may: [
@@ -109,6 +121,7 @@ export const ROLES: Role[] = [
       'role:queries',
       'role:rules',
       'role:foundation',
+      'role:nodes',
       'server/src/store/{store,dialect}.ts',
       'node:**',
     ],

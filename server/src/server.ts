@@ -1,6 +1,5 @@
 /** Composes the service. The program and the tests start the same thing. */
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import type { Options } from './config.ts';
 import { createConsumerArea } from './consumers/consumers.ts';
 import { consumerRoutes } from './consumers/routes.ts';
@@ -22,6 +21,8 @@ import { createSealer } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createMessaging } from './messaging/messaging.ts';
 import { messagingRoutes } from './messaging/routes.ts';
+import { createNodes } from './nodes/nodes.ts';
+import { isOtherRunning, placeOf } from './nodes/place.ts';
 import { createOperator } from './operator/operator.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { paths } from './paths.ts';
@@ -63,6 +64,15 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
     isOwn: (host) => addresses().some((address) => new URL(address).host === host),
   });
+  const nodes = createNodes({
+    store,
+    place: () => placeOf(options.host, listener?.port ?? 0),
+    isOtherRunning,
+    // Only one process at a time opens the embedded store.
+    isAlone: store.engine === 'sqlite',
+    onError: (error) => log.error({ err: error }, 'this node could not say that it is alive'),
+  });
+  const { membership } = nodes;
   const transactionPaths = createTransactionPaths(sealer);
   const transactionMessages = createTransactionMessages(store, transactionPaths);
   const messaging = createMessaging(store, sealer, {
@@ -84,6 +94,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   const locals = [reservations.participant, transactionMessages];
   const manager = createTransactionManager({
     store,
+    membership,
     sealer,
     operator,
     paths: transactionPaths,
@@ -93,7 +104,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     onError: (error) => log.error({ err: error }, 'a transaction could not be driven'),
   });
   const consumers = createConsumerArea(store, messaging.events, sealer, consumerAddresses);
-  const duties = createDuties(store, messaging, {
+  const duties = createDuties(store, membership, messaging, {
     rememberIds: Math.ceil(options['remember-ids'] * 1000),
     others: {
       [TERMINATE]: createTerminator(consumers),
@@ -109,7 +120,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   });
   const ownAddress = (): string => addresses()[0] ?? '';
   const forwarding = createForwarding({
-    ...{ store, sealer, operator, outbound },
+    ...{ store, membership, sealer, operator, outbound },
     ...createOutgoing({ base: () => options['base-url'] ?? ownAddress(), publicId: messaging.publicId }),
     notices: createNotices(({ id }) => sealer.seal(id)),
     fields: [['User-Agent', `Waypost/${VERSION}`]],
@@ -117,7 +128,6 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     pathOf: (url) => localPath(url, ownAddress()),
     patience: options['forward-patience'] * 1000,
     maxSubscribers: options['max-subscribers'],
-    place: () => `${machineName()} ${listener?.port ?? 0}`,
     onError: (error) => log.error({ err: error }, 'forwarding failed'),
   });
   const areas = [
@@ -150,6 +160,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     await store.close();
     throw error;
   }
+  await nodes.start();
   duties.start();
   await forwarding.start();
   await subscribeOperator();
@@ -187,22 +198,13 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     await Promise.all([listening.close(DRAIN_MILLISECONDS), orLog('forwarding', forwarding.stop())]);
     await orLog('duties', duties.stop());
     await orLog('transactions', manager.stop());
+    await orLog('this node', nodes.stop());
     await orLog('outbound calls', outbound.close());
     await store.close();
   }
 
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shownHost}:${listening.port}`, close: () => (closing ??= close()) };
-}
-
-/** Tells this machine, as long as it runs, from every other one, whatever they are called. */
-function machineName(): string {
-  try {
-    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
-  } catch {
-    // Not Linux: the name has to do.
-    return hostname();
-  }
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);

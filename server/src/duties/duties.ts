@@ -1,5 +1,6 @@
 /** The background duties of a node: one file each, started and stopped together. */
 import type { Messaging } from '../messaging/messaging.ts';
+import type { Membership } from '../nodes/membership.ts';
 import type { Store } from '../store/store.ts';
 import { createOwnership } from './ownership.ts';
 import { createPromoter } from './promote.ts';
@@ -28,17 +29,19 @@ export interface DutyOptions {
 
 const AFTER_ERROR = 1000;
 const PROMOTE = 'promote what is due';
+const PRUNE = 'prune what is over';
+const SWEEP = 'sweep deleted destinations';
 
-export function createDuties(store: Store, messaging: Messaging, options: DutyOptions): Duties {
-  const owned = createOwnership(store);
+export function createDuties(store: Store, membership: Membership, messaging: Messaging, options: DutyOptions): Duties {
+  const owned = createOwnership(store, membership);
   const duties: Readonly<Record<string, Duty>> = {
     'look for missed arrivals': async () => {
       await messaging.lookForMissed();
       return 1000;
     },
     [PROMOTE]: createPromoter(messaging, store),
-    'prune what is over': owned('prune', createPruner(store, options.rememberIds)),
-    'sweep deleted destinations': owned('sweep', () => sweepDoomed(store)),
+    [PRUNE]: owned('prune', createPruner(store, options.rememberIds)),
+    [SWEEP]: owned('sweep', () => sweepDoomed(store)),
     ...options.others,
   };
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
@@ -73,6 +76,10 @@ export function createDuties(store: Store, messaging: Messaging, options: DutyOp
   return {
     start() {
       messaging.onScheduled((at) => arm(PROMOTE, Math.max(0, at - store.now())));
+      // What a lost node did is done by another at once.
+      membership.onGone(() => {
+        for (const name of [PRUNE, SWEEP]) arm(name, 0);
+      });
       for (const name of Object.keys(duties)) arm(name, 0);
     },
     async stop() {

@@ -1,34 +1,32 @@
-/** Duties that only one node runs at a time: whoever holds the duty's row, until its time runs out. */
-import { randomUUID } from 'node:crypto';
-import type { Store } from '../store/store.ts';
+/** Duties that only one node runs at a time: whoever has its id in the duty's row, as long as that node is there. */
+import type { Membership } from '../nodes/membership.ts';
+import { isGone } from '../nodes/queries.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { Duty } from './duties.ts';
 
-const HELD_FOR = 30_000;
-/** How often a node that does not hold the duty asks whether it is free. */
+/** How often a node that does not own the duty asks whether it is free; it also asks when a node is gone. */
 const ASK_AGAIN = 5000;
 
-export function createOwnership(store: Store): (name: string, duty: Duty) => Duty {
-  const node = randomUUID();
-
-  async function hold(name: string): Promise<number> {
-    const now = store.now();
-    const row = await store.transaction((tx) =>
-      tx.get(
-        `INSERT INTO duty (name, owner, until) VALUES ($1, $2, $3)
-         ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-         WHERE duty.owner = excluded.owner OR duty.until <= $4 RETURNING owner`,
-        [name, node, now + HELD_FOR, now],
-      ),
-    );
-    return row === undefined ? 0 : now + HELD_FOR;
-  }
-
+export function createOwnership(
+  store: Store,
+  membership: Pick<Membership, 'id' | 'isAlive' | 'ensureAlive'>,
+): (name: string, duty: Duty) => Duty {
   return (name, duty) => {
-    let heldUntil = 0;
+    let ownedBy: string | undefined;
     return async () => {
-      // Renewed when half of the time is over, so that an idle service hardly writes.
-      if (heldUntil - store.now() < HELD_FOR / 2) heldUntil = await hold(name);
-      return heldUntil === 0 ? ASK_AGAIN : duty();
+      await membership.ensureAlive();
+      const { id } = membership;
+      // Nobody takes it from a node that is there, so it need not be asked for again: an idle service writes nothing.
+      if (ownedBy !== id) ownedBy = (await store.transaction((tx) => own(tx, name, id))) ? id : undefined;
+      return ownedBy === undefined || !membership.isAlive ? ASK_AGAIN : duty();
     };
   };
+}
+
+async function own(tx: Tx, name: string, node: string): Promise<boolean> {
+  await tx.run('INSERT INTO duty (name, owner) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [name, node]);
+  // Held first, so that what is known of the owner is not older than the row.
+  await tx.get(`SELECT owner FROM duty WHERE name = $1 ${tx.dialect.forUpdate}`, [name]);
+  const text = `UPDATE duty SET owner = $2 WHERE name = $1 AND (owner = $2 OR ${isGone('duty.owner')})`;
+  return (await tx.run(text, [name, node])) > 0;
 }

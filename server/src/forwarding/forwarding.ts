@@ -2,13 +2,14 @@
 import type { Outbound } from '../http/outbound/outbound.ts';
 import type { Sealer } from '../ids.ts';
 import { createBurial } from '../messaging/usecases/burial.ts';
+import type { Membership } from '../nodes/membership.ts';
 import type { Operator } from '../operator/operator.ts';
 import type { Store } from '../store/store.ts';
 import type { NoticeMaker } from './notice-maker.ts';
+import { handOverAll } from './queries/serving.ts';
 import { createDelivery, type DeliveryParts } from './usecases/delivery.ts';
 import { createEngine } from './usecases/engine.ts';
 import { createGate } from './usecases/gate.ts';
-import { BEAT_EVERY, createNode } from './usecases/node.ts';
 import { createNotes, noteRunner } from './usecases/notes.ts';
 import { createPipeline } from './usecases/pipeline.ts';
 import { createQueueSource } from './usecases/queue-source.ts';
@@ -21,6 +22,7 @@ import { createTopicWindow } from './usecases/topic-window.ts';
 
 export interface ForwardingParts {
   readonly store: Store;
+  readonly membership: Membership;
   readonly sealer: Sealer;
   readonly operator: Operator;
   readonly outbound: Outbound;
@@ -34,8 +36,6 @@ export interface ForwardingParts {
   /** Milliseconds for which a message is tried. */
   readonly patience: number;
   readonly maxSubscribers: number;
-  /** Names the machine and port on which this process alone can listen, so that its successor knows it for dead. */
-  readonly place: () => string;
   readonly onError: (error: unknown) => void;
 }
 
@@ -54,12 +54,30 @@ const TICK = 50;
 const DRAIN = 5000;
 
 export function createForwarding(parts: ForwardingParts): Forwarding {
-  const { store, operator, outbound, urlOf, pathOf, onError } = parts;
-  const node = createNode(store, parts.place);
+  const { store, membership, operator, outbound, urlOf, pathOf, onError } = parts;
   const roster = createRoster();
-  const notes = createNotes(store, node);
   let calls = new AbortController();
   let stopping = false;
+  let hasStopped = false;
+  /** This node as long as it serves, which ends before it leaves. */
+  const node = {
+    get id() {
+      return membership.id;
+    },
+    get isAlive() {
+      return membership.isAlive && !hasStopped;
+    },
+    get count() {
+      return membership.count;
+    },
+  };
+
+  const notes = createNotes(store, node);
+
+  function breakOff(): void {
+    calls.abort();
+    calls = new AbortController();
+  }
 
   const deliver = createDelivery({
     outbound,
@@ -98,10 +116,7 @@ export function createForwarding(parts: ForwardingParts): Forwarding {
       patience: parts.patience,
     }),
     pathOf,
-    breakOff() {
-      calls.abort();
-      calls = new AbortController();
-    },
+    breakOff,
     onError,
   });
   const subscribers = createSubscribers({
@@ -128,30 +143,31 @@ export function createForwarding(parts: ForwardingParts): Forwarding {
     timers.add(timer);
   }
 
-  async function beat(): Promise<void> {
-    if (await node.beat()) engine.abandon();
+  membership.onLost(engine.abandon);
+  let wasAlive = true;
+
+  /** While others may hold this node for dead, nothing is sent; if they did not, it goes on where it was. */
+  function tick(): void {
+    if (membership.isAlive) engine.runDue();
+    else if (wasAlive) breakOff();
+    wasAlive = membership.isAlive;
   }
 
   return {
     subscribers,
     async start() {
-      await node.beat();
       await engine.look();
-      every(BEAT_EVERY, beat);
       every(LOOK_EVERY, engine.look);
-      const tick = setInterval(() => {
-        // Others may serve by now what this node cannot say it is alive for.
-        if (!node.isAlive && roster.size > 0) engine.abandon();
-        engine.runDue();
-      }, TICK);
-      timers.add(tick);
+      timers.add(setInterval(tick, TICK));
     },
     async stop() {
       stopping = true;
       for (const timer of timers) clearTimeout(timer);
       await Promise.all(rounds);
       await engine.stop(DRAIN);
-      await node.retire();
+      hasStopped = true;
+      const owner = membership.id;
+      await store.transaction((tx) => handOverAll(tx, owner));
     },
   };
 }

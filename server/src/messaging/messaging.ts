@@ -59,7 +59,7 @@ export interface Messaging {
   remove(queue: Destination, publicId: string): Promise<void>;
   /** Calls back with the time at which something made here becomes due: the end of a delay or of a lease. */
   onScheduled(listener: (at: number) => void): void;
-  /** Wakes waiters that missed an announcement. Called once a second. */
+  /** Makes up for announcements that were missed: wakes waiters, and forgets what has changed. Called once a second. */
   lookForMissed(): Promise<void>;
 }
 
@@ -145,6 +145,7 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
       if (!removed) throw new Problem('message-gone', 'the message was here and is gone');
     },
     async lookForMissed() {
+      await destinations.refresh();
       const waitedFor = waiters.destinations();
       if (waitedFor.length === 0) return;
       const { ready, positions } = await store.read(async (tx) => ({

@@ -7,6 +7,7 @@ import { operator } from './migrations/0002-operator.ts';
 import { forwarding } from './migrations/0003-forwarding.ts';
 import { transactions } from './migrations/0004-transactions.ts';
 import { consumers } from './migrations/0005-consumers.ts';
+import { nodes } from './migrations/0006-nodes.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -20,7 +21,7 @@ export interface Migration {
 }
 
 /** In the order of their versions; a landed one never changes. */
-export const migrations: readonly Migration[] = [messaging, operator, forwarding, transactions, consumers];
+export const migrations: readonly Migration[] = [messaging, operator, forwarding, transactions, consumers, nodes];
 
 export const SCHEMA_VERSION = migrations.length;
 

@@ -1,6 +1,7 @@
 /** Use cases of transactions: create, register, commit, roll back, look, act as an operator. */
 import type { Page } from '../http/paging.ts';
 import type { Sealer } from '../ids.ts';
+import type { Membership } from '../nodes/membership.ts';
 import { Problem } from '../problems.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { isFinal, type ParticipantState, type TransactionState } from './protocol.ts';
@@ -21,7 +22,6 @@ import {
 import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
 import type { EndWatch } from './usecases/end-watch.ts';
-import type { Membership } from './usecases/membership.ts';
 
 export interface TransactionView {
   readonly transaction: Transaction;
@@ -101,6 +101,12 @@ export function createTransactions(options: TransactionOptions): Transactions {
     });
   }
 
+  /** The name under which this node may take a transaction now. */
+  async function livingOwner(): Promise<string> {
+    await membership.ensureAlive();
+    return membership.id;
+  }
+
   /** Sees to it that someone drives it, and waits for its end. */
   async function toTheEnd(id: number, wanted: 'committed' | 'rolled-back', wait: number): Promise<TransactionView> {
     void coordinator.drive(id);
@@ -133,26 +139,27 @@ export function createTransactions(options: TransactionOptions): Transactions {
       });
     },
     async commit(id, wait) {
-      await membership.ensureAlive();
+      const owner = await livingOwner();
       const begun = await locked(id, async (tx, transaction) => {
-        if (transaction.state !== 'uncommitted') return false;
+        if (transaction.state !== 'uncommitted') return undefined;
         if (transaction.deadline <= store.now()) {
-          await decideRollback(tx, id, membership.node, 'the timeout was over before the commit', store.now());
-          return true;
+          await decideRollback(tx, id, owner, 'the timeout was over before the commit', store.now());
+          return 'rolling-back';
         }
         if ((await countParticipants(tx, id)) === 0) {
           throw new Problem('no-participants', 'nothing is registered with this transaction; it stays uncommitted');
         }
-        await beginPreparing(tx, id, membership.node);
-        return true;
+        await beginPreparing(tx, id, owner);
+        return 'preparing';
       });
-      if (begun) store.announce({ changed: [id] });
+      if (begun === 'preparing') coordinator.begun(id);
+      if (begun !== undefined) store.announce({ changed: [id] });
       return toTheEnd(id, 'committed', wait);
     },
     async rollBack(id, reason, wait) {
-      await membership.ensureAlive();
+      const owner = await livingOwner();
       const decided = await locked(id, async (tx) => {
-        const done = await decideRollback(tx, id, membership.node, reason, store.now());
+        const done = await decideRollback(tx, id, owner, reason, store.now());
         if (done) await makeDue(tx, id);
         return done;
       });
@@ -160,15 +167,15 @@ export function createTransactions(options: TransactionOptions): Transactions {
       return toTheEnd(id, 'rolled-back', wait);
     },
     async retryNow(id) {
-      await membership.ensureAlive();
+      const owner = await livingOwner();
       await locked(id, async (tx) => {
-        if (await takePhaseTwo(tx, id, membership.node)) await makeDue(tx, id);
+        if (await takePhaseTwo(tx, id, owner)) await makeDue(tx, id);
       });
       store.announce({ changed: [id] });
       void coordinator.drive(id);
     },
     async resolve(id, participant, outcome, by, why) {
-      await membership.ensureAlive();
+      const owner = await livingOwner();
       await locked(id, async (tx, transaction) => {
         if (transaction.state !== 'committing' && transaction.state !== 'rolling-back') {
           throw new Problem(
@@ -180,7 +187,7 @@ export function createTransactions(options: TransactionOptions): Transactions {
         if (!(await markResolved(tx, id, participant, resolvedState(transaction.state, outcome), resolution))) {
           throw new Problem('conflict', 'this participant is not outstanding');
         }
-        await takePhaseTwo(tx, id, membership.node);
+        await takePhaseTwo(tx, id, owner);
       });
       store.announce({ changed: [id] });
       await coordinator.drive(id);

@@ -5,6 +5,7 @@ import { temporaryFolder } from '../../../testing/folders.ts';
 import { createSealer } from '../../src/ids.ts';
 import { createDestinations } from '../../src/messaging/usecases/destinations.ts';
 import { createEvents } from '../../src/messaging/usecases/events.ts';
+import { createMember } from '../../src/nodes/membership.ts';
 import { createOperator } from '../../src/operator/operator.ts';
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -26,6 +27,12 @@ describe('ten thousand open transactions', () => {
     const events = createEvents(store, createDestinations(store));
     manager = createTransactionManager({
       store,
+      membership: createMember({
+        store,
+        place: () => ({ name: 'here', process: 1 }),
+        isOtherRunning: () => false,
+        isAlone: true,
+      }),
       sealer,
       operator: createOperator(store, events, sealer, (notice) => `/operator-notices/${notice}`),
       paths: createTransactionPaths(sealer),

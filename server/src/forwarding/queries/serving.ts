@@ -1,36 +1,9 @@
 /** SQL of the node that serves subscribers: which ones it owns, and what it notes of them. */
+import { isGone } from '../../nodes/queries.ts';
 import type { SqlValue, Tx } from '../../store/store.ts';
 import type { Attempt } from '../attempts.ts';
 import type { Subscriber } from '../subscriber.ts';
 import { COLUMNS, type SubscriberRow, toSubscriber } from './subscribers.ts';
-
-/** This node is alive until then, by the store's clock. */
-export async function beat(tx: Tx, node: string, place: string, until: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO node (id, place, beat_until) VALUES ($1, $2, $3)
-     ON CONFLICT (id) DO UPDATE SET beat_until = excluded.beat_until`,
-    [node, place, until],
-  );
-}
-
-/** Whoever listened here before is dead: two processes cannot listen on one port of one machine. */
-export async function forgetPredecessors(tx: Tx, place: string): Promise<void> {
-  await tx.run('DELETE FROM node WHERE place = $1', [place]);
-}
-
-/** What it owned is free for others at once. */
-export async function retire(tx: Tx, node: string): Promise<void> {
-  await tx.run('DELETE FROM node WHERE id = $1', [node]);
-}
-
-export async function forgetNodes(tx: Tx, deadSince: number): Promise<void> {
-  await tx.run('DELETE FROM node WHERE beat_until < $1', [deadSince]);
-}
-
-export async function countNodes(tx: Tx, now: number): Promise<number> {
-  const text = 'SELECT count(*) AS count FROM node WHERE beat_until > $1';
-  return (await tx.get<{ count: number }>(text, [now]))?.count ?? 0;
-}
 
 /** Subscribers that need a node to serve them. */
 export async function countServed(tx: Tx): Promise<number> {
@@ -39,18 +12,18 @@ export async function countServed(tx: Tx): Promise<number> {
 }
 
 /**
- * Takes subscribers that no living node owns. Disabled ones only when there is something left to put in order. The raised
+ * Takes subscribers that no node owns. Disabled ones only when there is something left to put in order. The raised
  * epoch fences off whoever served them before.
  */
-export async function takeOver(tx: Tx, node: string, now: number, limit: number): Promise<Subscriber[]> {
+export async function takeOver(tx: Tx, node: string, limit: number): Promise<Subscriber[]> {
   const rows = await tx.all<SubscriberRow>(
     `UPDATE subscriber SET owner = $1, epoch = epoch + 1 WHERE id IN
        (SELECT id FROM subscriber
-        WHERE (owner IS NULL OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = subscriber.owner AND beat_until > $2))
+        WHERE (owner IS NULL OR ${isGone('subscriber.owner')})
           AND (state IN (0, 1) OR state = 3 OR held <> '[]')
-        ORDER BY id LIMIT $3 ${tx.dialect.skipLocked})
+        ORDER BY id LIMIT $2 ${tx.dialect.skipLocked})
      RETURNING ${COLUMNS}`,
-    [node, now, limit],
+    [node, limit],
   );
   return rows.map(toSubscriber).sort((a, b) => a.id - b.id);
 }
@@ -160,6 +133,11 @@ export async function writeNotes(tx: Tx, node: string, notes: readonly Note[]): 
 /** Gives a subscriber as it is, with what it holds, to whoever takes it next. */
 export async function handOver(tx: Tx, node: string, id: number): Promise<void> {
   await tx.run('UPDATE subscriber SET owner = NULL WHERE id = $1 AND owner = $2', [id, node]);
+}
+
+/** The same for all of a node that serves no more. */
+export async function handOverAll(tx: Tx, node: string): Promise<void> {
+  await tx.run('UPDATE subscriber SET owner = NULL WHERE owner = $1', [node]);
 }
 
 export async function readAttemptsOf(tx: Tx, ids: readonly number[]): Promise<Map<number, Attempt[]>> {

@@ -6,11 +6,11 @@
 import { destinationsById } from '../../messaging/queries/destinations.ts';
 import { withReadyMessages } from '../../messaging/queries/messages.ts';
 import { lastPositions } from '../../messaging/queries/topics.ts';
+import type { Membership } from '../../nodes/membership.ts';
 import type { News, Store } from '../../store/store.ts';
 import type { Attempt } from '../attempts.ts';
 import { handOver, readAttemptsOf, readOwned, takeAttention, writeAttempts } from '../queries/serving.ts';
 import { DISABLED, type Subscriber } from '../subscriber.ts';
-import type { Node } from './node.ts';
 import type { Pipeline, StepOutcome } from './pipeline.ts';
 import type { Roster } from './roster.ts';
 import { createRunner, Interrupted, type Runner, resetRunner } from './runner.ts';
@@ -27,7 +27,7 @@ export interface Engine {
   look(): Promise<void>;
   /** Runs those whose time has come. */
   runDue(): void;
-  /** Stops serving, whatever is under way: this node is not known to be alive. */
+  /** Stops serving, whatever is under way: nothing is this node's any more. */
   abandon(): void;
   /** Lets what is under way end, for a while. */
   stop(milliseconds: number): Promise<void>;
@@ -35,7 +35,7 @@ export interface Engine {
 
 export interface EngineParts {
   readonly store: Store;
-  readonly node: Node;
+  readonly node: Pick<Membership, 'id' | 'isAlive'>;
   readonly roster: Roster;
   readonly share: Share;
   readonly pipeline: Pipeline;

@@ -2,10 +2,10 @@
  * Which subscribers this node serves: those that no living node does, up to its fair share, so that several nodes divide
  * the work. A node that has many more than its share hands some over.
  */
+import type { Membership } from '../../nodes/membership.ts';
 import type { Store } from '../../store/store.ts';
-import { countNodes, countServed, takeOver } from '../queries/serving.ts';
+import { countServed, takeOver } from '../queries/serving.ts';
 import type { Subscriber } from '../subscriber.ts';
-import type { Node } from './node.ts';
 import type { Roster } from './roster.ts';
 import type { Runner } from './runner.ts';
 
@@ -22,24 +22,17 @@ const COUNT_EVERY = 5000;
 const TOLERANCE = 1.2;
 const HANDED_OVER_AT_ONCE = 50;
 
-export function createShare(store: Store, node: Node, roster: Roster): Share {
+export function createShare(store: Store, node: Pick<Membership, 'id' | 'count'>, roster: Roster): Share {
   let served = 0;
   let countedAt = Number.NEGATIVE_INFINITY;
-  let nodes = 1;
 
   async function count(): Promise<void> {
-    const now = store.now();
-    const isDue = performance.now() - countedAt > COUNT_EVERY;
-    const counts = await store.read(async (tx) => ({
-      nodes: await countNodes(tx, now),
-      served: isDue ? await countServed(tx) : served,
-    }));
-    nodes = Math.max(1, counts.nodes);
-    served = counts.served;
-    if (isDue) countedAt = performance.now();
+    if (performance.now() - countedAt <= COUNT_EVERY) return;
+    served = await store.read(countServed);
+    countedAt = performance.now();
   }
 
-  const fair = (): number => (nodes === 1 ? Number.POSITIVE_INFINITY : Math.ceil(served / nodes) + 1);
+  const fair = (): number => (node.count === 1 ? Number.POSITIVE_INFINITY : Math.ceil(served / node.count) + 1);
 
   return {
     async take() {
@@ -49,7 +42,7 @@ export function createShare(store: Store, node: Node, roster: Roster): Share {
         const room = Math.min(AT_ONCE, fair() - roster.size - taken.length);
         if (room <= 0) return taken;
         const owner = node.id;
-        const found = await store.transaction((tx) => takeOver(tx, owner, store.now(), room));
+        const found = await store.transaction((tx) => takeOver(tx, owner, room));
         taken.push(...found);
         if (found.length < room) return taken;
       }

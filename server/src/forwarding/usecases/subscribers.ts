@@ -5,6 +5,7 @@ import { newToken, type Sealer } from '../../ids.ts';
 import type { Destination } from '../../messaging/destination.ts';
 import { lockDestination } from '../../messaging/queries/destinations.ts';
 import { lastPosition } from '../../messaging/queries/topics.ts';
+import type { Membership } from '../../nodes/membership.ts';
 import { Problem } from '../../problems.ts';
 import type { Store } from '../../store/store.ts';
 import type { Attempt } from '../attempts.ts';
@@ -24,7 +25,6 @@ import {
 } from '../queries/subscribers.ts';
 import { DISABLED, RETRYING, type Registration, type Subscriber } from '../subscriber.ts';
 import type { Engine } from './engine.ts';
-import type { Node } from './node.ts';
 
 export interface Subscribers {
   /** The same target again gives the subscriber that is there. */
@@ -46,7 +46,7 @@ export interface SubscribersParts {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly outbound: Outbound;
-  readonly node: Node;
+  readonly node: Pick<Membership, 'id' | 'isAlive'>;
   readonly engine: Engine;
   readonly urlOf: (hrefOrPath: string) => string;
   /** Most subscribers of one destination. */

@@ -15,17 +15,30 @@ import {
   listDestinations,
   lockDestination,
   updateSettings,
+  versionsOf,
 } from '../queries/destinations.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
 import { isSystemTopic, refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
-const TRUST_MILLISECONDS = 1000;
+const TRUST_MILLISECONDS = 2500;
+/** How many of them are compared with the store by one statement. */
+const COMPARED_TOGETHER = 1000;
+
+interface Remembered {
+  readonly destination: Destination;
+  /** By `performance.now`. */
+  until: number;
+  /** Since it was last compared with the store. */
+  used: boolean;
+}
 
 export interface Destinations {
   /** The one that is remembered, without a look at the store: what the hot paths ask first. */
   known(kind: DestinationKind, name: string): Destination | undefined;
+  /** Makes sure of what is remembered and in use. Called once a second. */
+  refresh(): Promise<void>;
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
   /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
@@ -51,10 +64,10 @@ export interface Destinations {
 
 export function createDestinations(store: Store): Destinations {
   const remembered = {
-    queue: new Map<string, { destination: Destination; until: number }>(),
-    topic: new Map<string, { destination: Destination; until: number }>(),
+    queue: new Map<string, Remembered>(),
+    topic: new Map<string, Remembered>(),
   };
-  const byId = new Map<number, Destination>();
+  const byId = new Map<number, Remembered>();
 
   /** Grows with every change that is heard of. */
   let changes = 0;
@@ -65,8 +78,9 @@ export function createDestinations(store: Store): Destinations {
     if (byId.size >= MAX_REMEMBERED) forgetAll();
     // A single node hears of every change; others may miss an announcement and look again from time to time.
     const until = store.engine === 'sqlite' ? Number.POSITIVE_INFINITY : performance.now() + TRUST_MILLISECONDS;
-    remembered[destination.kind].set(destination.name, { destination, until });
-    byId.set(destination.id, destination);
+    const entry = { destination, until, used: false };
+    remembered[destination.kind].set(destination.name, entry);
+    byId.set(destination.id, entry);
     return destination;
   }
 
@@ -86,14 +100,39 @@ export function createDestinations(store: Store): Destinations {
     if (everything) forgetAll();
     if (everything || changed?.length) changes++;
     for (const id of changed ?? []) {
-      const destination = byId.get(id);
-      if (destination !== undefined) forget(destination.kind, destination.name);
+      const entry = byId.get(id);
+      if (entry !== undefined) forget(entry.destination.kind, entry.destination.name);
     }
   });
 
+  /** Compares what is in use with the store, many at a time: a node with thousands of queues would look up each of them. */
+  async function refresh(): Promise<void> {
+    if (store.engine === 'sqlite') return;
+    const used = [...byId.values()].filter((entry) => entry.used);
+    for (let from = 0; from < used.length; from += COMPARED_TOGETHER) {
+      const some = used.slice(from, from + COMPARED_TOGETHER);
+      const until = performance.now() + TRUST_MILLISECONDS;
+      const versions = await store.read((tx) =>
+        versionsOf(
+          tx,
+          some.map(({ destination }) => destination.id),
+        ),
+      );
+      for (const entry of some) {
+        const { id, kind, name, version } = entry.destination;
+        if (byId.get(id) !== entry) continue;
+        entry.used = false;
+        if (versions.get(id) === version) entry.until = until;
+        else forget(kind, name);
+      }
+    }
+  }
+
   function known(kind: DestinationKind, name: string): Destination | undefined {
     const entry = remembered[kind].get(name);
-    return entry !== undefined && entry.until > performance.now() ? entry.destination : undefined;
+    if (entry === undefined || entry.until <= performance.now()) return undefined;
+    entry.used = true;
+    return entry.destination;
   }
 
   async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
@@ -132,6 +171,7 @@ export function createDestinations(store: Store): Destinations {
 
   return {
     known,
+    refresh,
     find,
     get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
     look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),

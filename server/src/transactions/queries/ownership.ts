@@ -1,39 +1,17 @@
 /** SQL of who drives which transaction, and of what is due: the same text on both engines. */
+import { isGone } from '../../nodes/queries.ts';
 import type { Tx } from '../../store/store.ts';
-
-/** This node is alive until then, by the store's clock. */
-export async function beat(tx: Tx, node: string, until: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO coordinator (id, until) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET until = excluded.until`,
-    [node, until],
-  );
-}
-
-export async function retire(tx: Tx, node: string): Promise<void> {
-  await tx.run('DELETE FROM coordinator WHERE id = $1', [node]);
-}
-
-/** Nodes that were lost long ago. */
-export async function forgetNodes(tx: Tx, before: number): Promise<void> {
-  await tx.run('DELETE FROM coordinator WHERE until <= $1', [before]);
-}
 
 const RUNNING = `state IN ('preparing', 'committing', 'rolling-back')`;
 
-/** Takes over running transactions whose owner is not alive. The raised epoch fences the old owner off. */
-export async function takeOver(
-  tx: Tx,
-  node: string,
-  now: number,
-  limit: number,
-): Promise<{ id: number; state: string }[]> {
+/** Takes over running transactions whose owner is no more. The raised epoch fences the old owner off. */
+export async function takeOver(tx: Tx, node: string, limit: number): Promise<{ id: number; state: string }[]> {
   return tx.all<{ id: number; state: string }>(
     `UPDATE txn SET owner = $1, epoch = epoch + 1 WHERE id IN
-       (SELECT id FROM txn WHERE ${RUNNING} AND owner <> $1
-          AND NOT EXISTS (SELECT 1 FROM coordinator WHERE coordinator.id = txn.owner AND coordinator.until > $2)
-        LIMIT $3 ${tx.dialect.skipLocked})
+       (SELECT id FROM txn WHERE ${RUNNING} AND owner <> $1 AND ${isGone('txn.owner')}
+        LIMIT $2 ${tx.dialect.skipLocked})
      RETURNING id, state`,
-    [node, now, limit],
+    [node, limit],
   );
 }
 

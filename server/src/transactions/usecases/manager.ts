@@ -1,12 +1,12 @@
 /** The transaction manager put together: use cases, coordinator and upkeep over one log. */
 
 import type { Sealer } from '../../ids.ts';
+import type { Membership } from '../../nodes/membership.ts';
 import type { Operator } from '../../operator/operator.ts';
 import type { Store } from '../../store/store.ts';
 import { createTransactions, type Transactions } from '../transactions.ts';
 import { type Coordinator, createCoordinator } from './coordinator.ts';
 import { createEndWatch } from './end-watch.ts';
-import { createMembership, type Membership } from './membership.ts';
 import type { TransactionPaths } from './messages.ts';
 import { createNotices } from './notices.ts';
 import type { Participants } from './participants.ts';
@@ -15,16 +15,16 @@ import { createUpkeep, type Upkeep } from './upkeep.ts';
 export interface TransactionManager {
   readonly transactions: Transactions;
   readonly coordinator: Coordinator;
-  readonly membership: Membership;
   readonly upkeep: Upkeep;
   /** Whoever waits for an end is answered soon. Call it before `stop`. */
   drain(): void;
-  /** Breaks off what is being driven and hands it over to other nodes at once. */
+  /** Breaks off what is being driven; it is free for other nodes when this one leaves. */
   stop(): Promise<void>;
 }
 
 export interface TransactionManagerOptions {
   readonly store: Store;
+  readonly membership: Membership;
   readonly sealer: Sealer;
   readonly operator: Operator;
   readonly paths: TransactionPaths;
@@ -37,9 +37,8 @@ export interface TransactionManagerOptions {
 }
 
 export function createTransactionManager(options: TransactionManagerOptions): TransactionManager {
-  const { store, sealer, operator, paths, participants, maxTimeout, keptMilliseconds, onError } = options;
+  const { store, membership, sealer, operator, paths, participants, maxTimeout, keptMilliseconds, onError } = options;
   const monotonic = options.monotonic ?? (() => performance.now());
-  const membership = createMembership(store, monotonic);
   const upkeep = createUpkeep({ store, membership, coordinator: () => coordinator, keptMilliseconds });
   const coordinator: Coordinator = createCoordinator({
     store,
@@ -48,6 +47,7 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
     operator,
     notices: createNotices(paths),
     schedule: upkeep.schedule,
+    isScheduled: upkeep.isScheduled,
     monotonic,
     onError,
   });
@@ -63,12 +63,8 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
   return {
     transactions,
     coordinator,
-    membership,
     upkeep,
     drain: () => endWatch.drain(),
-    async stop() {
-      await coordinator.stop();
-      await membership.retire();
-    },
+    stop: () => coordinator.stop(),
   };
 }
