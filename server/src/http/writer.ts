@@ -128,12 +128,13 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
-  if ((!message.complete || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
+  const isRead = message.complete || !hasBody(message);
+  if ((!isRead || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (!message.complete && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  if (!isRead && message.headers.expect === undefined) endAfterRequest(message, response, content);
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
 }
@@ -154,4 +155,9 @@ function endAfterRequest(message: IncomingMessage, response: ServerResponse, con
   };
   const cut = setTimeout(end, LINGER_MILLISECONDS);
   message.once('end', end).once('close', end).resume();
+}
+
+/** An answer that is written at once comes before the parser calls even a request without a body complete. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
