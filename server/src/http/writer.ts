@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
+import { announcesBody } from './body.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks } from './links.ts';
@@ -128,7 +129,7 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
-  const isRead = message.complete || !hasBody(message);
+  const isRead = message.complete || !announcesBody(message);
   if ((!isRead || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
@@ -155,9 +156,4 @@ function endAfterRequest(message: IncomingMessage, response: ServerResponse, con
   };
   const cut = setTimeout(end, LINGER_MILLISECONDS);
   message.once('end', end).once('close', end).resume();
-}
-
-/** An answer that is written at once comes before the parser calls even a request without a body complete. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
