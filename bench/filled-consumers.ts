@@ -1,5 +1,5 @@
 /** A store with a million consumers and three million entitlements, filled by SQL. */
-import { analyse, FIRST, fillConsumers, fillOne, idOfConsumer } from '../server/src/consumers/filling.fixtures.ts';
+import { analyse, fillConsumers, fillHeavy, idOfConsumer } from '../server/src/consumers/filling.fixtures.ts';
 import { openStore } from '../server/src/store/open.ts';
 import { withConnection } from '../testing/postgres.ts';
 import type { WaypostOptions } from '../testing/waypost.ts';
@@ -26,15 +26,8 @@ export async function fillWithConsumers(
   try {
     await fillConsumers(store, { consumers: million, each: EACH, terminated: TERMINATED }, note);
     const heavy = heavyConsumer(million);
-    await store.transaction((tx) =>
-      tx.run(
-        `INSERT INTO consumer (n, id, name, state, version, epoch, entitlements, created, updated)
-         VALUES ($1, $2, 'heavy', 0, 1, 0, 0, 1, 1)`,
-        [FIRST + heavy, idOfConsumer(heavy)],
-      ),
-    );
     note(`${store.engine}: ${MANY.toLocaleString('en')} entitlements for one consumer`);
-    await fillOne(store, FIRST + heavy, MANY);
+    await fillHeavy(store, heavy, MANY);
     // PostgreSQL does so by itself after a while; SQLite never does, and is measured as it is.
     if (store.engine === 'postgresql') await analyse(store);
   } finally {

@@ -7,7 +7,14 @@ import { findTestFiles } from './test-files.ts';
 
 function repository(): string {
   const root = temporaryFolder();
-  for (const path of ['a/x.test.ts', 'a/b/y.test.ts', 'a/z.solo.test.ts', 'a/x.ts', 'node_modules/p/n.test.ts']) {
+  for (const path of [
+    'a/x.test.ts',
+    'a/b/y.test.ts',
+    'a/z.solo.test.ts',
+    'h.heavy.test.ts',
+    'a/x.ts',
+    'node_modules/p/n.test.ts',
+  ]) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), '');
   }
@@ -16,18 +23,18 @@ function repository(): string {
 
 function found(...wanted: string[]) {
   const root = repository();
-  const { ordinary, solo } = findTestFiles(root, wanted);
-  return [ordinary.map((file) => relative(root, file)), solo.map((file) => relative(root, file))];
+  const { ordinary, heavy, solo } = findTestFiles(root, wanted);
+  return [ordinary, heavy, solo].map((files) => files.map((file) => relative(root, file)));
 }
 
-test('finds all test files, the heavy ones apart', () => {
-  assert.deepEqual(found(), [['a/b/y.test.ts', 'a/x.test.ts'], ['a/z.solo.test.ts']]);
+test('finds all test files, apart by what they need', () => {
+  assert.deepEqual(found(), [['a/b/y.test.ts', 'a/x.test.ts'], ['h.heavy.test.ts'], ['a/z.solo.test.ts']]);
 });
 
 test('takes files, folders and patterns', () => {
-  assert.deepEqual(found('a/x.test.ts'), [['a/x.test.ts'], []]);
-  assert.deepEqual(found('a/b', 'a/b/y.test.ts'), [['a/b/y.test.ts'], []]);
-  assert.deepEqual(found('**/*.solo.test.ts'), [[], ['a/z.solo.test.ts']]);
+  assert.deepEqual(found('a/x.test.ts'), [['a/x.test.ts'], [], []]);
+  assert.deepEqual(found('a/b', 'a/b/y.test.ts'), [['a/b/y.test.ts'], [], []]);
+  assert.deepEqual(found('**/*.solo.test.ts'), [[], [], ['a/z.solo.test.ts']]);
 });
 
 test('does not take a slip of the pen for success', () => {

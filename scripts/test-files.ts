@@ -2,12 +2,23 @@ import { globSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { type Failure, gatherFailures } from './failures.ts';
 
-/** The test files, apart: those that may run side by side, and the heavy ones that need the machine for themselves. */
-export type TestFiles = { ordinary: string[]; solo: string[] };
+/**
+ * The test files, apart: those that may run side by side, the long ones with many processes, of which a few may, and those
+ * that need the machine for themselves.
+ */
+export type TestFiles = { ordinary: string[]; heavy: string[]; solo: string[] };
 
-export type RunOptions = { concurrency: number; timeout: number; namePatterns: string[]; signal: AbortSignal };
-export type Counts = { passed: number; failed: number };
+export type RunOptions = {
+  /** Files are named from here. */
+  root: string;
+  concurrency: number;
+  timeout: number;
+  namePatterns: string[];
+  signal: AbortSignal;
+};
+export type Outcome = { passed: number; failed: number; failures: Failure[] };
 
 /** Finds all test files below the root, or those named: files, folders or patterns. */
 export function findTestFiles(root: string, wanted: string[], from: string = root): TestFiles {
@@ -19,8 +30,13 @@ export function findTestFiles(root: string, wanted: string[], from: string = roo
     for (const file of found) files.add(file);
   }
   const sorted = [...files].sort();
-  const isSolo = (file: string) => file.endsWith('.solo.test.ts');
-  return { ordinary: sorted.filter((file) => !isSolo(file)), solo: sorted.filter(isSolo) };
+  const byKind = Object.groupBy(sorted, kindOf);
+  return { ordinary: byKind.ordinary ?? [], heavy: byKind.heavy ?? [], solo: byKind.solo ?? [] };
+}
+
+function kindOf(file: string): keyof TestFiles {
+  if (file.endsWith('.heavy.test.ts')) return 'heavy';
+  return file.endsWith('.solo.test.ts') ? 'solo' : 'ordinary';
 }
 
 function named(path: string, from: string, name: string): string[] {
@@ -42,9 +58,8 @@ function exclude(path: string): boolean {
  * Runs the files with the runner of `node --test`, each in a process of its own. A test that was skipped counts as
  * failed: whatever is in the suite has to hold.
  */
-export async function runTestFiles(files: string[], options: RunOptions): Promise<Counts> {
-  const counts = { passed: 0, failed: 0 };
-  if (files.length === 0) return counts;
+export async function runTestFiles(files: string[], options: RunOptions): Promise<Outcome> {
+  if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const events = run({
     files,
     execArgv: ['--import', import.meta.resolve('./end-with-runner.ts')],
@@ -53,13 +68,14 @@ export async function runTestFiles(files: string[], options: RunOptions): Promis
     signal: options.signal,
     ...(options.namePatterns.length > 0 ? { testNamePatterns: options.namePatterns } : {}),
   });
+  const outcome: Outcome = { passed: 0, failed: 0, failures: gatherFailures(events, options.root) };
   events.on('test:summary', (summary) => {
     // Each file has a summary of its own as well; the one without a file is the sum.
     if (summary.file !== undefined) return;
     const { tests, passed } = summary.counts;
-    counts.passed = passed;
-    counts.failed = tests - passed;
+    outcome.passed = passed;
+    outcome.failed = tests - passed;
   });
   for await (const text of events.compose(spec)) process.stdout.write(text);
-  return counts;
+  return outcome;
 }

@@ -42,6 +42,34 @@ test('counts what passed and what failed, and fails when anything did', async ()
   ]);
 });
 
+test('the end of the output names what failed again, with its suites, its place and its error', async () => {
+  const code = `import { describe } from 'node:test';
+    test('passes', () => {});
+    describe('outer', () => {
+      test('holds', () => {});
+      describe('inner', () => test('breaks', () => { throw new Error('planted\\n' + 'line\\n'.repeat(100)); }));
+      test.skip('is left out', () => {});
+    });`;
+  const { output, ended } = testCommand('bad.test.ts', code);
+  assert.deepEqual(await ended, { code: 1, last: '2 passed, 2 failed' });
+  const end = output.text().split('\nFailed:\n')[1] ?? assert.fail('nothing was named at the end');
+  const [breaks = '', left = '', ...more] = end.split(/^✖ /m).slice(1);
+  assert.match(breaks, /^outer > inner > breaks\n {2}at \S*bad\.test\.ts:6\n {2}Error: planted\n/);
+  assert.match(breaks, /\n {2}\(\d+ more lines\)\n/);
+  assert.equal(breaks.match(/^ {2}line$/gm)?.length, 29);
+  assert.match(left, /^outer > is left out\n {2}at \S*bad\.test\.ts:7\n {2}it was left out\n/);
+  assert.deepEqual(more, []);
+});
+
+test('a file that cannot be loaded and one that ends early are named, too', async () => {
+  for (const code of [`import './nothing.ts';`, 'process.exit(3);']) {
+    const { output, ended } = testCommand('broken.test.ts', code);
+    assert.deepEqual(await ended, { code: 1, last: '0 passed, 1 failed' });
+    const end = output.text().split('\nFailed:\n')[1] ?? assert.fail('nothing was named at the end');
+    assert.match(end, /^\n✖ .*broken\.test\.ts/);
+  }
+});
+
 const HANGING = `test('hangs', async () => {
   console.log('pid=' + process.pid + ' database=' + process.env.WAYPOST_TEST_POSTGRES + '.');
   await new Promise((resolve) => setTimeout(resolve, 100_000));

@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FAST_AND_FRAGILE, startCluster } from '../testing/postgres.ts';
 import { runStages, timed } from './checks/stages.ts';
-import { type Counts, findTestFiles, runTestFiles } from './test-files.ts';
+import { tellFailures } from './failures.ts';
+import { findTestFiles, type Outcome, runTestFiles } from './test-files.ts';
 
 // `npm test`: all checks, then all tests on one PostgreSQL cluster. `npm test -- FILE...` runs these files alone.
 // `--test-name-pattern=...` chooses tests by name.
 
 const ROOT = join(import.meta.dirname, '..');
 const MINUTE = 60_000;
+const HEAVY_AT_ONCE = 3;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,7 +19,7 @@ const { values, positionals } = parseArgs({
 });
 const namePatterns = values['test-name-pattern'];
 const everything = positionals.length === 0 && namePatterns.length === 0;
-const { ordinary, solo } = findTestFiles(ROOT, positionals, process.cwd());
+const { ordinary, heavy, solo } = findTestFiles(ROOT, positionals, process.cwd());
 
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -28,10 +30,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-const total: Counts = { passed: 0, failed: 0 };
-const add = ({ passed, failed }: Counts): boolean => {
+const total: Outcome = { passed: 0, failed: 0, failures: [] };
+const add = ({ passed, failed, failures }: Outcome): boolean => {
   total.passed += passed;
   total.failed += failed;
+  total.failures.push(...failures);
   return failed === 0;
 };
 
@@ -39,6 +42,8 @@ if (everything) add(await runStages(interruption.signal));
 if (!interruption.signal.aborted) await runTests();
 
 const interrupted = interruption.signal.aborted;
+// The output is long, and sometimes only its end is kept.
+if (total.failures.length > 0) console.log(`\n${tellFailures(total.failures).trimEnd()}`);
 if (interrupted) console.log('\nInterrupted.');
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 // An explicit exit: an interrupted run may leave handles behind, and nothing is wanted of them any more.
@@ -47,16 +52,19 @@ process.exit(interrupted ? 130 : total.failed === 0 ? 0 : 1);
 async function runTests(): Promise<void> {
   const cluster = await startCluster({ settings: FAST_AND_FRAGILE });
   process.env.WAYPOST_TEST_POSTGRES = cluster.url('postgres');
-  const options = { namePatterns, signal: interruption.signal };
+  const options = { root: ROOT, namePatterns, signal: interruption.signal };
   try {
     const concurrency = Math.max(2, Math.min(8, availableParallelism()));
-    await timed(`tests (${ordinary.length} files)`, async () =>
-      add(await runTestFiles(ordinary, { ...options, concurrency, timeout: 5 * MINUTE })),
-    );
-    if (solo.length === 0 || interruption.signal.aborted) return;
-    await timed(`heavy tests, one at a time (${solo.length} files)`, async () =>
-      add(await runTestFiles(solo, { ...options, concurrency: 1, timeout: 20 * MINUTE })),
-    );
+    const run = async (name: string, files: string[], atOnce: number, minutes: number): Promise<void> => {
+      if (files.length === 0 || interruption.signal.aborted) return;
+      await timed(`${name} (${files.length} files)`, async () =>
+        add(await runTestFiles(files, { ...options, concurrency: atOnce, timeout: minutes * MINUTE })),
+      );
+    };
+    await run('tests', ordinary, concurrency, 5);
+    // They wait more than they work: for processes that start, for pauses between tries, for leases to end.
+    await run('heavy tests, a few at a time', heavy, HEAVY_AT_ONCE, 20);
+    await run('tests that need the machine for themselves', solo, 1, 10);
   } finally {
     await cluster.stop();
   }

@@ -1,4 +1,5 @@
-import { FIRST } from '../../server/src/consumers/filling.fixtures.ts';
+import { FIRST, firstOfHeavy } from '../../server/src/consumers/filling.fixtures.ts';
+import { heavyConsumer, MANY } from '../filled-consumers.ts';
 import type { Engine } from '../filled-store.ts';
 import { median, takeTurns } from '../rounds.ts';
 import type { Context, Figure, Scenario } from '../scenario.ts';
@@ -16,46 +17,56 @@ export const consumerPages: Scenario = {
     const figures: Figure[] = [];
     for (const engine of ['sqlite', 'postgresql'] as const) {
       const { port } = await context.waypost(await context.registered(engine));
-      for (const list of ['consumers', 'entitlements'] as const) {
-        figures.push(await measure(context, engine, port, list));
-      }
+      for (const list of listsOf(context.million)) figures.push(await measure(context, engine, port, list));
     }
     return figures;
   },
 };
 
-/** A cursor that nobody would walk to: a page or two before the end. */
-function cursorOf(list: 'consumers' | 'entitlements', million: number): string {
-  const n = FIRST + Math.floor(million / 2) * 2 - 4 * SIZE;
-  return Buffer.from(list === 'consumers' ? `a${n}` : `a${n}.0`).toString('base64url');
+interface List {
+  readonly label: string;
+  readonly path: string;
+  /** The cursors between which it is walked; undefined: from its beginning. */
+  readonly first: string | undefined;
+  readonly last: string;
 }
 
-async function measure(
-  context: Context,
-  engine: Engine,
-  port: number,
-  list: 'consumers' | 'entitlements',
-): Promise<Figure> {
-  const contender = (name: string, query: string) => ({
+/** `last` is a page or two before the end: nobody would walk there for a measurement. */
+function listsOf(million: number): List[] {
+  const late = FIRST + Math.floor(million / 2) * 2 - 4 * SIZE;
+  const heavy = FIRST + heavyConsumer(million);
+  const start = firstOfHeavy(heavy);
+  return [
+    { label: 'consumers', path: '/consumers?', first: undefined, last: `${late}` },
+    { label: 'entitlements', path: '/entitlements?', first: undefined, last: `${late}.0` },
+    {
+      label: `all those of one with ${MANY.toLocaleString('en')}`,
+      path: '/entitlements?status=all&',
+      first: `${heavy}.${start}`,
+      last: `${heavy}.${start + MANY - 2 * SIZE}`,
+    },
+  ];
+}
+
+async function measure(context: Context, engine: Engine, port: number, list: List): Promise<Figure> {
+  const contender = (name: string, place: string | undefined) => ({
     name,
     async turn() {
-      const request = {
-        method: 'GET',
-        path: `/${list}?per_page=${SIZE}${query}`,
-        headers: { Accept: 'application/json' },
-      };
+      const cursor = place === undefined ? '' : `&cursor=${Buffer.from(`a${place}`).toString('base64url')}`;
+      const path = `${list.path}per_page=${SIZE}${cursor}`;
+      const request = { method: 'GET', path, headers: { Accept: 'application/json' } };
       const order = { ports: [port], connections: 1, request, until: { answers: REQUESTS }, status: 200 };
       return median((await context.load.flood(order)).times as unknown as number[]);
     },
   });
-  const contenders = [contender('last', `&cursor=${cursorOf(list, context.million)}`), contender('first', '')];
+  const contenders = [contender('last', list.last), contender('first', list.first)];
   context.note(`${engine}: warming up`);
   for (const { turn } of contenders) await turn();
   const rounds = await takeTurns(contenders, context.rounds * TURNS, (text) => context.note(`${engine}, ${text}`));
   const { median: value, least, most } = rounds.ratio('last', 'first');
   const milliseconds = (name: string): string => `${rounds.median(name).toFixed(2)} ms`;
   return {
-    label: `${list}, ${engine}`,
+    label: `${list.label}, ${engine}`,
     value,
     unit: 'ratio',
     detail: `${milliseconds('last')} to ${milliseconds('first')} a page of ${SIZE}; rounds ${least.toFixed(2)} to ${most.toFixed(2)}`,

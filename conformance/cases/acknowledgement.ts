@@ -82,8 +82,10 @@ export function acknowledgement(world: World): void {
 
   it('A15 a waiter gets the delayed message when its time has come', async () => {
     const { queue, message, acknowledgement: link } = await leased();
-    (await settle(client, link, { acknowledge: 'false', delay: '0.4' })).expect(204);
+    (await settle(client, link, { acknowledge: 'false', delay: '60' })).expect(204);
     (await client.post(await follow(world, queue, 'poller'))).expect(204);
+    (await settle(client, link, { acknowledge: 'true' })).expect(204);
+    (await settle(client, link, { acknowledge: 'false', delay: '0.4' })).expect(204);
     assert.equal((await poll(world, queue)).message, message);
   });
 

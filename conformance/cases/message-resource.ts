@@ -52,7 +52,7 @@ export function messageResource(world: World): void {
 
   it('A11 the state follows the message: delayed, available, acknowledged', async () => {
     const queue = await world.queue();
-    const [address = ''] = await world.post(queue, ['x'], { delay: 0.3 });
+    const [address = ''] = await world.post(queue, ['x'], { delay: 2 });
     assert.equal(stateOf(await client.get(address)), 'delayed');
     await world.untilState(address, 'available');
     (await client.post(queue.receiving, { headers: { 'accept-wait': '20' } })).expect(200);

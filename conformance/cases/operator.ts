@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import type { Answer } from '../client.ts';
 import { expectProblem, expectTime } from '../expect.ts';
 import { createParticipants, type Participant } from '../participants.ts';
@@ -14,6 +14,8 @@ type Notice = {
   links: { rel: string; href: string; title?: string }[];
 };
 
+const STUCK_CASES = 6;
+
 /** What a person is told, and by what links a person acts (B8). */
 export function operator(world: World): void {
   const { client } = world;
@@ -22,8 +24,10 @@ export function operator(world: World): void {
   after(() => remote.close());
   const JSON_TYPE = { 'content-type': 'application/json', accept: 'application/json' };
 
+  type Stuck = { transaction: Transaction; one: Participant; notice: Notice; at: string };
+
   /** Decided, but one participant does not confirm. */
-  async function stuck(): Promise<{ transaction: Transaction; one: Participant; notice: Notice; at: string }> {
+  async function getStuck(): Promise<Stuck> {
     const one = await remote.participant();
     const transaction = await manager.begin();
     (await manager.register(transaction, [one.uri])).expect(201);
@@ -33,6 +37,13 @@ export function operator(world: World): void {
     assert.ok(one.seen.filter((each) => each === 'committed').length >= 3, 'three tries at least');
     return { transaction, one, notice, at: linkOf(notice, 'self') };
   }
+
+  // Three tries take seconds: they are taken side by side for all cases, each of which has one of its own.
+  const ready: Stuck[] = [];
+  before(async () => {
+    ready.push(...(await Promise.all(Array.from({ length: STUCK_CASES }, getStuck))));
+  });
+  const stuck = (): Stuck => ready.shift() ?? assert.fail('there are more cases than that');
 
   async function noticeAbout(transaction: Transaction, status = 'open'): Promise<Notice> {
     let found: Notice | undefined;
@@ -53,7 +64,7 @@ export function operator(world: World): void {
     client.post(at, { headers: JSON_TYPE, body: JSON.stringify(body) });
 
   it('B8 three failed tries in phase two: a notice; retry-now brings it to its end', async () => {
-    const { transaction, one, notice } = await stuck();
+    const { transaction, one, notice } = stuck();
     assert.match(notice.detail, /503/);
     one.release();
     (await client.post(linkOf(notice, 'retry-now'))).expect(204);
@@ -64,7 +75,7 @@ export function operator(world: World): void {
     const root = await client.root();
     const topic = client.store(root.template('topic').replace('{name}', 'operator-notices'));
     expectProblem(await client.post(topic, { body: 'x' }), 403);
-    const { transaction, one } = await stuck();
+    const { transaction, one } = stuck();
     // The newest may be about another transaction: walk from the first on.
     let event = (await client.get(client.store((await client.head(topic)).expect(200).link('first')))).expect(200);
     const about = (answer: Answer) => client.store(answer.has('about') ? answer.link('about') : '');
@@ -80,7 +91,7 @@ export function operator(world: World): void {
   });
 
   it('B8 resolve records who, when and why; the decision stays', async () => {
-    const { transaction, one, notice } = await stuck();
+    const { transaction, one, notice } = stuck();
     const at = linkOf(notice, 'resolve');
     expectProblem(await act(at, { outcome: 'committed' }), 422);
     expectProblem(await act(at, { outcome: 'perhaps', by: 'ada', why: 'x' }), 422);
@@ -102,7 +113,7 @@ export function operator(world: World): void {
     ['unknown', 'heuristic-hazard'],
   ] as const) {
     it(`B8 resolved as ${outcome}: ${state}, and a notice of that`, async () => {
-      const { transaction, notice } = await stuck();
+      const { transaction, notice } = stuck();
       (await act(linkOf(notice, 'acknowledge'), { by: 'ada', why: 'looking' })).expect(200);
       (await act(linkOf(notice, 'resolve'), { outcome, by: 'ada', why: 'the disk is gone' })).expect(200);
       assert.equal(await manager.stateOf(transaction), state);
@@ -112,7 +123,7 @@ export function operator(world: World): void {
   }
 
   it('B8 acknowledge takes a notice off the list and keeps who and why', async () => {
-    const { transaction, one, notice, at } = await stuck();
+    const { transaction, one, notice, at } = stuck();
     (await act(linkOf(notice, 'acknowledge'), { by: 'ada', why: 'known outage' })).expect(200);
     (await act(linkOf(notice, 'acknowledge'), { by: 'eve', why: 'too late' })).expect(200);
     const kept = (await client.get(at, { headers: { accept: 'application/json' } })).expect(200).json<Notice>();
@@ -121,6 +132,7 @@ export function operator(world: World): void {
     assert.ok(!kept.links.some(({ rel }) => rel === 'acknowledge'));
     assert.equal((await noticeAbout(transaction, 'all')).kind, notice.kind);
     one.release();
+    (await client.post(linkOf(kept, 'retry-now'))).expect(204);
     assert.equal(await manager.ended(transaction), 'committed');
   });
 

@@ -95,10 +95,10 @@ export function posting(world: World): void {
   it('A4 a delayed message is hidden until its time has come', async () => {
     const queue = await world.queue();
     const [hidden = ''] = await world.post(queue, ['hidden'], { delay: 60 });
-    await world.post(queue, ['soon'], { delay: 0.3 });
     (await client.post(queue.receiving)).expect(204);
     (await client.get(queue.receiving)).expect(204);
     assert.equal((await client.get(hidden)).headers['message-state'], 'delayed');
+    await world.post(queue, ['soon'], { delay: 0.3 });
     const received = await client.post(queue.receiving, { headers: { 'accept-wait': '20' } });
     assert.equal(received.expect(200).text(), 'soon');
     (await client.post(queue.receiving)).expect(204);

@@ -209,7 +209,7 @@ export function topics(world: World): void {
   it('A17 a delayed message appears when its time has come, behind what was there, and no reader misses it', async () => {
     const topic = await world.topic();
     const next = await follow(world, topic, 'next');
-    await world.post(topic, ['delayed'], { delay: 0.6 });
+    await world.post(topic, ['delayed'], { delay: 2 });
     await world.post(topic, ['at once']);
     const first = (await client.get(next, { headers: { 'accept-wait': '20' } })).expect(200);
     assert.equal(first.text(), 'at once');

@@ -12,6 +12,10 @@ export interface Key {
   readonly n: number;
 }
 
+export const compareKeys = (a: Key, b: Key): number => a.consumer - b.consumer || a.n - b.n;
+
+export const keyOf = ({ consumer, n }: Pick<Entitlement, 'consumer' | 'n'>): Key => ({ consumer: consumer.n, n });
+
 export interface Entitlement {
   readonly n: number;
   readonly id: string;

@@ -4,6 +4,10 @@ import { Problem } from '../problems.ts';
 
 const EMPTY = Buffer.alloc(0);
 
+/** Ends the reading of a message's body. On the message itself: a weak map is dear at every collection. */
+const FAIL = Symbol('fail');
+type ReadMessage = IncomingMessage & { [FAIL]?: (problem: Problem) => void };
+
 export interface BodyReader {
   read(message: IncomingMessage): Promise<Buffer> | Buffer;
   /** What is wrong with a body that has been announced but not sent yet. */
@@ -14,7 +18,6 @@ export interface BodyReader {
 
 export function createBodyReader(limits: { body: number; buffered: number }): BodyReader {
   let buffered = 0;
-  const reading = new WeakMap<IncomingMessage, (problem: Problem) => void>();
 
   const tooLarge = (): Problem => new Problem('too-large', `the body is larger than the limit of ${limits.body} bytes`);
   const busy = (): Problem =>
@@ -26,37 +29,39 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
     return buffered > 0 && buffered + announced > limits.buffered ? busy() : undefined;
   }
 
-  function collect(message: IncomingMessage): Promise<Buffer> {
+  function collect(message: ReadMessage): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
       let over = false;
-      const finish = (settle: () => void): void => {
+      const finish = (problem?: Problem): void => {
         if (over) return;
         over = true;
         buffered -= size;
-        settle();
+        if (problem !== undefined) reject(problem);
+        else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
       };
-      reading.set(message, (problem) => finish(() => reject(problem)));
+      const cut = (): void => {
+        if (!over) finish(cutOff());
+      };
+      message[FAIL] = finish;
       message.on('data', (chunk: Buffer) => {
         if (over) return;
         size += chunk.length;
         buffered += chunk.length;
-        if (size > limits.body) finish(() => reject(tooLarge()));
-        else if (buffered > limits.buffered) finish(() => reject(busy()));
+        if (size > limits.body) finish(tooLarge());
+        else if (buffered > limits.buffered) finish(busy());
         else chunks.push(chunk);
       });
-      message.once('end', () =>
-        finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))),
-      );
-      message.once('error', () => finish(() => reject(cutOff())));
-      message.once('close', () => finish(() => reject(cutOff())));
+      message.on('end', () => finish());
+      message.on('error', cut);
+      message.on('close', cut);
     });
   }
 
   return {
     refuse,
-    fail: (message, problem) => reading.get(message)?.(problem),
+    fail: (message, problem) => (message as ReadMessage)[FAIL]?.(problem),
     read(message) {
       const { headers } = message;
       if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;

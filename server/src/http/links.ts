@@ -36,12 +36,15 @@ const needsEscape = /["\\]/g;
 const cleanUri = /^[!#-;=?-Z[\]_a-z~]*$/;
 const dirtyUriCharacters = /[^!#-;=?-Z[\]_a-z~]+/g;
 
-/** Writes one Link field value. Whatever the strings contain, the result is printable ASCII and reads back. */
-export function formatLinks(links: readonly Link[]): string {
+/**
+ * Writes one Link field value. Whatever the strings contain, the result is printable ASCII and reads back. Paths become
+ * absolute with the base.
+ */
+export function formatLinks(links: readonly Link[], base = ''): string {
   let value = '';
   for (const { href, rel, type, title } of links) {
     if (value !== '') value += ', ';
-    value += `<${uri(href)}>; rel=${quote(rel)}`;
+    value += `<${href.startsWith('/') ? base : ''}${uri(href)}>; rel=${quote(rel)}`;
     if (type !== undefined) value += `; type=${quote(type)}`;
     if (title !== undefined) value += printable.test(title) ? `; title=${quote(title)}` : `; title*=${extended(title)}`;
   }

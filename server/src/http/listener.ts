@@ -26,15 +26,14 @@ export interface ListenerOptions {
 
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port, maxHeaderSize, bodies } = options;
-  const latest = new WeakMap<Socket, Exchange>();
   const dispatch: Dispatch = (message, response) => {
-    latest.set(message.socket, { message, response });
+    (message.socket as TrackedSocket)[LATEST] = response;
     options.dispatch(message, response);
   };
   // A missing Host is answered by the router, with a problem like any other fault of the request.
   const server = createServer({ maxHeaderSize, requireHostHeader: false, keepAliveTimeout: 30_000 }, dispatch);
   const sockets = trackSockets(server);
-  const malformed = createMalformedAnswers(latest, bodies);
+  const malformed = createMalformedAnswers(bodies);
   server.on('clientError', (error, socket) => malformed(error, socket as Socket));
   server.on('checkContinue', (message: IncomingMessage, response) => {
     if (bodies.refuse(message) === undefined) response.writeContinue();
@@ -81,10 +80,9 @@ async function closeServer(server: Server, sockets: ReadonlySet<Socket>, millise
   clearTimeout(cut);
 }
 
-interface Exchange {
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
-}
+/** The answer to the latest request of a connection. On the socket itself: a weak map is dear at every collection. */
+const LATEST = Symbol('latest answer');
+type TrackedSocket = Socket & { [LATEST]?: ServerResponse<IncomingMessage> };
 
 const MALFORMED: Readonly<Record<string, [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'the header fields are larger than the limit'],
@@ -115,7 +113,7 @@ const NOT_HTTP: [ProblemCode, string] = ['bad-request', 'the request is not well
  * is the answer to that request, and an error in what follows a request waits until that one has its answer. Otherwise a
  * client would take the refusal of garbage for the fate of the message it posted before.
  */
-function createMalformedAnswers(latest: WeakMap<Socket, Exchange>, bodies: BodyReader) {
+function createMalformedAnswers(bodies: BodyReader) {
   const refused = new WeakSet<Socket>();
   return (error: ParseError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -127,10 +125,10 @@ function createMalformedAnswers(latest: WeakMap<Socket, Exchange>, bodies: BodyR
     refused.add(socket);
     const [code, detail] = (isHttp(error) && MALFORMED[error.code ?? '']) || NOT_HTTP;
     const problem = new Problem(code, detail);
-    const before = latest.get(socket);
-    if (before === undefined || before.response.writableFinished) writeRaw(socket, problem);
-    else if (before.message.complete) before.response.once('close', () => writeRaw(socket, problem));
-    else bodies.fail(before.message, problem);
+    const before = (socket as TrackedSocket)[LATEST];
+    if (before === undefined || before.writableFinished) writeRaw(socket, problem);
+    else if (before.req.complete) before.once('close', () => writeRaw(socket, problem));
+    else bodies.fail(before.req, problem);
   };
 }
 

@@ -23,6 +23,7 @@ export interface Request {
   localPath(uri: string): string | undefined;
 }
 
+const EMPTY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PREFERENCES: Preferences = parsePrefer(undefined);
 
@@ -41,7 +42,7 @@ export class HttpRequest implements Request {
   readonly parameters: Record<string, string>;
   readonly base: string;
   readonly query: URLSearchParams;
-  body: Buffer = Buffer.alloc(0);
+  body: Buffer = EMPTY;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #localPath: RequestParts['localPath'];

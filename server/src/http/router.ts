@@ -22,7 +22,13 @@ export interface RouterOptions {
   readonly draining: () => boolean;
 }
 
-export type Dispatch = (message: IncomingMessage, response: ServerResponse) => void;
+/** Never rejects: what fails is answered. */
+export type Dispatch = (
+  message: IncomingMessage,
+  response: ServerResponse<IncomingMessage> & { req: IncomingMessage },
+) => void;
+
+const NONE: readonly string[] = [];
 
 /** Longer addresses are refused: names have at most 250 characters, each up to three when encoded. */
 const MAX_URL = 8192;
@@ -49,7 +55,7 @@ export function createRouter(options: RouterOptions): Dispatch {
     return { route, parameters: found.params as Record<string, string> };
   }
 
-  async function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Answer | Promise<Answer> {
     checkMessage(message);
     const [path, query] = splitTarget(message.url ?? '/');
     if (path === '*') return answerToStar(message);
@@ -60,35 +66,42 @@ export function createRouter(options: RouterOptions): Dispatch {
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
     const { id } = exchange;
     const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
-    if (operation === undefined) {
-      const refusal = Object.hasOwn(route.refusals ?? {}, method)
-        ? await route.refusals?.[method]?.(request)
-        : undefined;
-      throw methodNotAllowed(message.method as string, route, allow, refusal);
-    }
+    if (operation === undefined) return refuse(request, route, method, allow);
     const body = bodies.read(message);
-    request.body = body instanceof Promise ? await body : body;
+    return body instanceof Promise ? handleWith(body, request, operation) : operation.handle(request);
+  }
+
+  async function handleWith(body: Promise<Buffer>, request: HttpRequest, operation: Operation): Promise<Answer> {
+    request.body = await body;
     return operation.handle(request);
   }
 
-  return (message, response) => {
-    let exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: [], closing: draining };
-    const fail = (error: unknown): void => {
-      if (error instanceof Problem) {
-        if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
-        writeProblem(exchange, error);
-        return;
-      }
-      onFault(error, exchange.id);
-      writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
-    };
+  async function refuse(request: HttpRequest, route: Route, method: Method, allow: string): Promise<never> {
+    const refusals = route.refusals ?? {};
+    const refusal = Object.hasOwn(refusals, method) ? await refusals[method]?.(request) : undefined;
+    throw methodNotAllowed(request.method, route, allow, refusal);
+  }
+
+  function fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof Problem) {
+      if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
+      writeProblem(exchange, error);
+      return;
+    }
+    onFault(error, exchange.id);
+    writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
+  }
+
+  return async (message, response) => {
+    const exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: NONE, closing: draining };
     try {
-      exchange = { ...exchange, fields: cors(message, preflightAllow(message)), base: baseOf(message, base) };
-      answer(exchange, message, response)
-        .then((found) => writeAnswer(exchange, found))
-        .catch(fail);
+      exchange.fields = cors(message, preflightAllow(message));
+      exchange.base = baseOf(message, base);
+      const found = answer(exchange, message, response);
+      const streaming = writeAnswer(exchange, found instanceof Promise ? await found : found);
+      if (streaming !== undefined) await streaming;
     } catch (error) {
-      fail(error);
+      fail(exchange, error);
     }
   };
 

@@ -5,7 +5,7 @@ import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
-import { formatLinks, type Link } from './links.ts';
+import { formatLinks } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { parsePrefer } from './prefer.ts';
 import { problemAnswer } from './problem-answer.ts';
@@ -13,11 +13,12 @@ import { problemAnswer } from './problem-answer.ts';
 /** What the writer knows of the exchange, even when the request could not be read. */
 export interface Exchange {
   readonly id: string;
-  readonly base: string;
+  /** '' until it is known. */
+  base: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   /** Fields for every answer of this exchange (CORS). */
-  readonly fields: readonly string[];
+  fields: readonly string[];
   /** Whether the connection is to be closed after this answer. */
   readonly closing: () => boolean;
 }
@@ -31,8 +32,8 @@ const URI_FIELDS = new Set(['Location', 'Content-Location']);
  */
 const ONE_PIECE = 16 * 1024;
 
-/** Resolves when a stream is over; anything else is written at once. */
-export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
+/** Writes at once; gives a promise for a stream alone, which resolves when the stream is over. */
+export function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> | undefined {
   const { base, message } = exchange;
   const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
   const headers = [...exchange.fields, 'X-Request-Id', exchange.id];
@@ -40,7 +41,7 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
 
   const links =
     answer.document === undefined ? (answer.links ?? []) : [...answer.document.links, ...(answer.links ?? [])];
-  if (links.length > 0) headers.push('Link', formatLinks(withAbsolute(links, absolute)));
+  if (links.length > 0) headers.push('Link', formatLinks(links, base));
   if (answer.templates !== undefined && answer.templates.length > 0) {
     const templates = answer.templates.map(({ rel, href }) => `"${absolute(href)}"; rel="${rel}"`);
     headers.push('Link-Template', templates.join(', '));
@@ -57,7 +58,7 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
     const type = chooseMediaType(message.headers.accept, offers) ?? (isSafe ? undefined : offers[0]);
     if (type === undefined) {
       writeProblem(exchange, notAcceptable(offers));
-      return;
+      return undefined;
     }
     if (answer.document !== undefined) {
       const found = represent(answer.document, type, absolute);
@@ -74,6 +75,7 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
   if (etag !== undefined) headers.push('ETag', etag);
   const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(message, etag);
   send(exchange, unchanged ? 304 : answer.status, headers, content?.body);
+  return undefined;
 }
 
 /** Keeps the answer open and writes as fast as the client reads. */
@@ -107,10 +109,6 @@ async function writeStream(
 function prefersMinimal({ headers: { prefer } }: IncomingMessage): boolean {
   if (prefer === undefined) return false;
   return parsePrefer(Array.isArray(prefer) ? prefer.join(', ') : prefer).return === 'minimal';
-}
-
-function withAbsolute(links: readonly Link[], absolute: (href: string) => string): Link[] {
-  return links.map((link) => ({ ...link, href: absolute(link.href) }));
 }
 
 function notAcceptable(offers: readonly string[]): Problem {

@@ -21,6 +21,8 @@ export interface DestinationRecord {
 export interface Destination extends DestinationRecord {
   /** The settings with their defaults. */
   readonly effective: EffectiveSettings;
+  /** The most that may wait in it, where that is limited. */
+  readonly limits: { readonly length?: number; readonly bytes?: number } | undefined;
   /** Takes the dead messages of other queues: they can be sent back from here, and do not die again. */
   readonly isDeadLetter: boolean;
 }
@@ -28,7 +30,13 @@ export interface Destination extends DestinationRecord {
 export function makeDestination(record: DestinationRecord, wasDeadLetter: boolean): Destination {
   const { kind, name, settings } = record;
   const isDeadLetter = isDeadLetterQueue(kind, name, settings, wasDeadLetter);
-  return { ...record, isDeadLetter, effective: effectiveSettings(kind, name, settings, isDeadLetter) };
+  const effective = effectiveSettings(kind, name, settings, isDeadLetter);
+  return { ...record, isDeadLetter, effective, limits: limitsOf(effective) };
+}
+
+function limitsOf({ 'max-length': length, 'max-bytes': bytes }: EffectiveSettings): Destination['limits'] {
+  if (length === undefined && bytes === undefined) return undefined;
+  return { ...(length === undefined ? {} : { length }), ...(bytes === undefined ? {} : { bytes }) };
 }
 
 export interface Counts {

@@ -11,6 +11,7 @@ import {
   findMessage,
   findName,
   idWatermark,
+  isMessage,
   removeMessages,
   withReadyMessages,
 } from './queries/messages.ts';
@@ -58,7 +59,7 @@ export interface Messaging {
   remove(queue: Destination, publicId: string): Promise<void>;
   /** Calls back with the time at which something made here becomes due: the end of a delay or of a lease. */
   onScheduled(listener: (at: number) => void): void;
-  /** Wakes waiters that missed an announcement. Called once a second. */
+  /** Makes up for announcements that were missed: wakes waiters, and forgets what has changed. Called once a second. */
   lookForMissed(): Promise<void>;
 }
 
@@ -97,11 +98,18 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
+  const idOf = async (destination: Destination, publicId: string): Promise<number> =>
+    (await resolve(destination, publicId)).id;
+
   async function read(destination: Destination, publicId: string): Promise<FoundMessage> {
     const { id, known } = await resolve(destination, publicId);
-    const found = await store.read((tx) => findMessage(tx, destination.id, id));
+    const { found, isElsewhere } = await store.read(async (tx) => {
+      const found = await findMessage(tx, destination.id, id);
+      return { found, isElsewhere: found === undefined && (await isMessage(tx, id)) };
+    });
     if (found !== undefined && !found.delivery?.isUnborn) return found;
-    if (known && found === undefined) throw new Problem('message-gone', 'the message was here and is gone');
+    if (known && found === undefined && !isElsewhere)
+      throw new Problem('message-gone', 'the message was here and is gone');
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
@@ -113,7 +121,10 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     waiters,
     posting,
     once: createOnce(store, posting, createOnceTokens(store.secret), options.onceLifetime),
-    receiving: createReceiving(store, waiting, schedule, options.enlister),
+    receiving: createReceiving(store, waiting, schedule, options.enlister, {
+      guess: sealer.open,
+      find: idOf,
+    }),
     reading: createReading(store, waiting, sealer),
     events: createEvents(store, destinations),
     clearing: createClearing(store, options.rememberIds),
@@ -122,9 +133,7 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     onScheduled: (listener) => void scheduled.push(listener),
     publicId: ({ id, name }) => name ?? sealer.seal(id),
     read,
-    async idOf(destination, publicId) {
-      return (await resolve(destination, publicId)).id;
-    },
+    idOf,
     async remove(queue, publicId) {
       const { message } = await read(queue, publicId);
       const forget = store.now() + options.rememberIds;
@@ -136,6 +145,7 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
       if (!removed) throw new Problem('message-gone', 'the message was here and is gone');
     },
     async lookForMissed() {
+      await destinations.refresh();
       const waitedFor = waiters.destinations();
       if (waitedFor.length === 0) return;
       const { ready, positions } = await store.read(async (tx) => ({

@@ -3,7 +3,7 @@
  * chain, so issuing one writes nothing and a week of posts leaves one row per chain. The message's id stands in the token:
  * a used link leads to its message without any look-up.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 export interface OnceToken {
   readonly chain: number;
@@ -27,10 +27,11 @@ const FRESH_LINKS = 4096;
 
 /** The scope is the address the link belongs to, so that a token cannot be carried to another destination. */
 export function createOnceTokens(secret: Buffer): OnceTokens {
-  const key = createHmac('sha256', secret).update('create-next links').digest();
-  // As text: a digest as a buffer takes half as long again.
+  const key = createHmac('sha256', secret).update('create-next links').digest('base64url');
+  // One hash over key and text, of which half is shown: nobody can go on from what is not shown, so this is as good as an
+  // HMAC here, and takes a third of its time.
   const sign = (payload: string, scope: string): string =>
-    createHmac('sha256', key).update(`${scope}\n${payload}`).digest('base64url').slice(0, SIGNATURE);
+    hash('sha256', `${key}\n${scope}\n${payload}`, 'base64url').slice(0, SIGNATURE);
   // A client nearly always comes back with the link it was given last. A signature costs a twentieth of a post.
   const fresh = new Map<string, { readonly token: OnceToken; readonly scope: string }>();
 

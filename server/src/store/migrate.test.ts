@@ -17,6 +17,7 @@ function sqliteTx(db: DatabaseSync): Tx {
     get: async <R = Row>(text: string, values: Parameters<Tx['get']>[1] = []) =>
       connection.all(text, values)[0] as R | undefined,
     run: async (text, values = []) => connection.run(text, values),
+    finish: async (text, values = []) => void connection.run(text, values),
   };
 }
 

@@ -17,6 +17,11 @@ export interface Tx {
   get<R = Row>(text: string, values?: readonly SqlValue[]): Promise<R | undefined>;
   /** Runs a statement for its effect and tells how many rows it changed. */
   run(text: string, values?: readonly SqlValue[]): Promise<number>;
+  /**
+   * Hands over the last statement. It goes to the database together with the commit, so that a row which everybody wants
+   * is locked no longer than the commit takes. Its outcome is not told, and nothing may follow it.
+   */
+  finish(text: string, values?: readonly SqlValue[]): Promise<void>;
 }
 
 /** What a node tells the others (and itself) after a commit. It may be lost; a look once a second catches that. */
@@ -173,6 +178,8 @@ export interface MessageStore {
   post(posting: Posting): Promise<PostOutcome>;
   /** Posts inside a transaction that does more. */
   postIn(tx: Tx, posting: Posting): Promise<PostOutcome>;
+  /** Posts durable messages to a topic as the last thing that a transaction does. No topic: nothing is posted. */
+  postLast(tx: Tx, posting: Pick<Posting, 'destination' | 'posted' | 'messages'>): Promise<void>;
   claim(claim: Claim): Promise<ClaimedMessage[]>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Whether volatile messages still find room in memory; what does not is stored on disk. */

@@ -19,7 +19,9 @@
  *
  * The one order that may follow its opposite is a late prepare. It leaves only while its sender's reading of the log is
  * fresh, and no request lasts longer than `PATIENCE`; so all prepares have arrived some time after the decision, and a
- * participant that may have met one so late is told once more to roll back, then.
+ * participant that may have met one so late is told once more to roll back, then. Only the node that began the commit sends
+ * prepares. When a rollback overtakes it, it notes what it knows (that none has left, or what was answered), so that
+ * nobody waits for stragglers that cannot be.
  */
 
 export type TransactionState =

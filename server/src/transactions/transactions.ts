@@ -141,18 +141,19 @@ export function createTransactions(options: TransactionOptions): Transactions {
     async commit(id, wait) {
       const owner = await livingOwner();
       const begun = await locked(id, async (tx, transaction) => {
-        if (transaction.state !== 'uncommitted') return false;
+        if (transaction.state !== 'uncommitted') return undefined;
         if (transaction.deadline <= store.now()) {
           await decideRollback(tx, id, owner, 'the timeout was over before the commit', store.now());
-          return true;
+          return 'rolling-back';
         }
         if ((await countParticipants(tx, id)) === 0) {
           throw new Problem('no-participants', 'nothing is registered with this transaction; it stays uncommitted');
         }
         await beginPreparing(tx, id, owner);
-        return true;
+        return 'preparing';
       });
-      if (begun) store.announce({ changed: [id] });
+      if (begun === 'preparing') coordinator.begun(id);
+      if (begun !== undefined) store.announce({ changed: [id] });
       return toTheEnd(id, 'committed', wait);
     },
     async rollBack(id, reason, wait) {

@@ -1,4 +1,4 @@
-/** Random histories of messaging against the models, a few on each engine; model.solo.test.ts plays thousands. */
+/** Random histories of messaging against the models, a few on each engine; model.heavy.test.ts plays thousands. */
 import { describe, it } from 'node:test';
 import { checkHistories } from './check.ts';
 import { postgresService, sqliteService } from './engines.ts';

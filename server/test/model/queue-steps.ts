@@ -58,8 +58,9 @@ export const settle: Step<'settle'> = async (world, { client, pick, verdict }) =
   if (held === undefined) return;
   const { letter, delivery, token } = held;
   const queue = await world.destinationOf(placeOf(world, letter.queue));
-  const { receiving } = world.service.messaging;
-  const outcome = await outcomeOf(receiving.settle(queue, letter.id as number, token, verdict));
+  const { receiving, publicId } = world.service.messaging;
+  const id = publicId({ id: letter.id as number, name: null });
+  const outcome = await outcomeOf(receiving.settle(queue, id, token, verdict));
   const problems = { done: undefined, overtaken: 'overtaken', gone: 'message-gone' } as const;
   assert.equal(outcome, problems[letter.queue.settle(letter, delivery, verdict)]);
 };

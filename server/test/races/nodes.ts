@@ -119,8 +119,8 @@ export async function receiveAll(node: Messaging, queue: Destination): Promise<s
   }
 }
 
-export const settle = (node: Messaging, queue: Destination, { id, token }: ClaimedMessage, verdict: Verdict) =>
-  outcomeOf(node.receiving.settle(queue, id, token, verdict));
+export const settle = (node: Messaging, queue: Destination, message: ClaimedMessage, verdict: Verdict) =>
+  outcomeOf(node.receiving.settle(queue, node.publicId(message), message.token, verdict));
 
 export const ACKNOWLEDGE: Verdict = { kind: 'acknowledge' };
 export const RETURN: Verdict = { kind: 'return', delay: 0 };

@@ -7,7 +7,9 @@ import {
   ACKNOWLEDGE,
   bodyOf,
   create,
+  draft,
   type Nodes,
+  outcomeOf,
   poll,
   post,
   RETURN,
@@ -56,6 +58,23 @@ export function receivingRaces(nodes: () => Nodes): void {
     );
     const rest = await receiveAll(nodes().node(0), queue);
     assert.deepEqual([...taken.flat(), ...rest].toSorted(), SIXTEEN.map(String).toSorted());
+  });
+
+  it('an id that a client chose and that reads like one of another message: each verdict meets its own', async () => {
+    const [queue, other] = [await create(nodes(), 'queue'), await create(nodes(), 'queue')];
+    const node = nodes().node(0);
+    const [id = 0] = await post(node, other, 'numbered');
+    const chosen = node.publicId({ id, name: null });
+    assert.equal(await outcomeOf(node.read(queue, chosen)), 'unknown-message', 'it lies in the other queue');
+    assert.equal(await node.posting.put(queue.name, chosen, draft('named'), { wishes: {} }), true);
+    const [[named], [numbered]] = [await poll(node, queue), await poll(node, other)];
+    assert.ok(named !== undefined && numbered !== undefined);
+    assert.equal(node.publicId(named), node.publicId(numbered));
+    assert.deepEqual(
+      await race([() => settle(node, queue, named, RETURN), () => settle(node, other, numbered, ACKNOWLEDGE)]),
+      ['ok', 'ok'],
+    );
+    assert.deepEqual([await receiveAll(node, queue), await receiveAll(node, other)], [['named'], []]);
   });
 
   it('acknowledging against expiry and a second poller: acknowledged or delivered again, never both, never neither', async () => {

@@ -82,6 +82,19 @@ export function topicRaces(nodes: () => Nodes): void {
     for (const other of others) assert.deepEqual(other, first);
   });
 
+  it('a delayed batch appears in its order, however many nodes bring it out', async () => {
+    const topic = await create(nodes(), 'topic');
+    const start = await nodes().node(0).reading.position(topic);
+    const bodies = range(700).map(String);
+    const { kind, name } = topic;
+    await nodes()
+      .node(0)
+      .posting.post({ kind, name, drafts: bodies.map(draft), wishes: { delay: 60 } });
+    nodes().clock.time += 61_000;
+    await race(SIXTEEN.map((turn) => () => redeliverOn(nodes().node(turn))));
+    assert.deepEqual(await follow(topic, 1, 100, start, bodies.length), bodies);
+  });
+
   it('a reader who knows that a message was stored finds it, though an earlier look is still under way', async () => {
     const topic = await create(nodes(), 'topic');
     const [store] = nodes().stores as [Store];

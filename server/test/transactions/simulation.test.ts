@@ -24,7 +24,7 @@ describe('two-phase commit in a simulated world', () => {
 
   function worldOf(
     behaviours: readonly Behaviour[],
-    more: Pick<World, 'fateOf' | 'crashesAt' | 'pausesAt' | 'failsAt'>,
+    more: Pick<World, 'fateOf' | 'crashesAt' | 'pausesAt' | 'rollsBackAt' | 'failsAt'>,
   ): World {
     const trace: Entered[] = [];
     const participants = behaviours.map((behaviour, index) =>
@@ -118,6 +118,34 @@ describe('two-phase commit in a simulated world', () => {
     }
   });
 
+  it('agrees when another node is asked to roll back at any point, and the first one crashes there or not', async () => {
+    const cast: Behaviour[] = ['forgetful', 'ordinary', 'read-only'];
+    for (const crashes of [false, true]) {
+      const outcomes = new Set<string>();
+      for (let at = 0, isAsked = true; isAsked; at++) {
+        let passed = 0;
+        let mayCrash = crashes;
+        isAsked = false;
+        const world = worldOf(cast, {
+          fateOf: through,
+          crashesAt: () => {
+            if (!isAsked || !mayCrash) return false;
+            mayCrash = false;
+            return true;
+          },
+          rollsBackAt: () => {
+            isAsked = passed++ === at;
+            return isAsked;
+          },
+        });
+        const { view, told } = await runTransaction(world);
+        checkAgreement(world, view, told);
+        outcomes.add(view.transaction.state);
+      }
+      assert.deepEqual([...outcomes].sort(), ['committed', 'rolled-back']);
+    }
+  });
+
   it(`agrees whatever happens (${SEED ?? `${RUNS} schedules`})`, async (t) => {
     const seeds = SEED === undefined ? Array.from({ length: RUNS }, (_, index) => index + 1) : [Number(SEED)];
     let committed = 0;
@@ -126,10 +154,12 @@ describe('two-phase commit in a simulated world', () => {
       const behaviours = Array.from({ length: 1 + Math.floor(random() * 4) }, () => behaviourFrom(random()));
       const trouble = random() * 0.4;
       const [crashRate, pauseRate, failRate] = [random() * 0.04, random() * 0.06, random() * 0.06];
+      const rollBackRate = random() < 0.5 ? 0 : random() * 0.05;
       const world = worldOf(behaviours, {
         fateOf: () => fateFrom(random, trouble),
         crashesAt: () => random() < crashRate,
         pausesAt: () => random() < pauseRate,
+        rollsBackAt: () => random() < rollBackRate,
         failsAt: () => (random() >= failRate ? undefined : random() < 0.5 ? 'not written' : 'not confirmed'),
       });
       try {

@@ -11,7 +11,7 @@ import { createEvents } from '../../src/messaging/usecases/events.ts';
 import { createMember, type Member } from '../../src/nodes/membership.ts';
 import { createOperator } from '../../src/operator/operator.ts';
 import { Problem } from '../../src/problems.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { News, Store } from '../../src/store/store.ts';
 import { createTransactionPaths } from '../../src/transactions/addresses.views.ts';
 import { isFinal, type Order, type Reply } from '../../src/transactions/protocol.ts';
 import { findTransaction } from '../../src/transactions/queries/log.ts';
@@ -40,6 +40,8 @@ export interface World {
   readonly crashesAt: (point: string) => boolean;
   /** True: the node stands still here, until others have taken over and more; at most once in its life. */
   readonly pausesAt?: (point: string) => boolean;
+  /** True: here a client asks another node to roll back; at most once. */
+  readonly rollsBackAt?: (point: string) => boolean;
   /** What the store does instead of a write: nothing, or the write without saying so. */
   readonly failsAt?: (point: string) => 'not written' | 'not confirmed' | undefined;
 }
@@ -62,6 +64,11 @@ interface Node {
 
 interface Stage {
   readonly stragglers: { at: number; arrive: () => void }[];
+  /** Of the nodes of this transaction alone: the store lives longer, and would call those of all before. */
+  readonly listeners: ((news: News) => void)[];
+  readonly nodes: Node[];
+  /** Rolls back, by a node on which nothing fails. */
+  rollBack?: () => Promise<void>;
   transaction?: number;
   round: number;
 }
@@ -85,7 +92,15 @@ function startNode(world: World, stage: Stage): Node {
     await pause(name);
   }
 
+  async function interlude(name: string): Promise<void> {
+    const { rollBack } = stage;
+    if (rollBack === undefined || !world.rollsBackAt?.(name)) return;
+    delete stage.rollBack;
+    await rollBack();
+  }
+
   async function pause(name: string): Promise<void> {
+    await interlude(name);
     if (!mayPause || stage.round > CALM_AFTER || !world.pausesAt?.(name)) return;
     mayPause = false;
     isPaused = true;
@@ -109,6 +124,10 @@ function startNode(world: World, stage: Stage): Node {
   const watched: Store = {
     ...store,
     now: () => clock.time,
+    listen: (listener) => void stage.listeners.push(listener),
+    announce: (news) => {
+      for (const listener of stage.listeners) listener(news);
+    },
     async read(job) {
       if (crashed) throw new Crash('read');
       const found = await store.read(job);
@@ -135,6 +154,7 @@ function startNode(world: World, stage: Stage): Node {
     what: Order | 'look',
     act: (participant: ModelParticipant) => Reply,
   ): Promise<Reply> {
+    await interlude(`before sending ${what}`);
     point(`before sending ${what}`);
     const fate = fateOf(what, uri);
     if (fate === 'lost') return { status: 0, detail: 'lost' };
@@ -143,6 +163,7 @@ function startNode(world: World, stage: Stage): Node {
       return { status: 0, detail: 'straggling' };
     }
     const reply = act(find(uri));
+    await interlude(`after ${what} arrived`);
     point(`after ${what} arrived`);
     return fate === 'answer lost' ? { status: 0, detail: 'the answer was lost' } : reply;
   }
@@ -176,7 +197,7 @@ function startNode(world: World, stage: Stage): Node {
       if (!isExpected(error)) throw error;
     },
   });
-  return {
+  const node: Node = {
     member,
     manager,
     paused: paused.promise,
@@ -188,6 +209,8 @@ function startNode(world: World, stage: Stage): Node {
     },
     resume: () => resumed.resolve(),
   };
+  stage.nodes.push(node);
+  return node;
 }
 
 export interface Told {
@@ -205,9 +228,9 @@ const PAUSES = [2, 6, 14, 30];
 
 /** Runs a transaction to its end, through crashes and recoveries. Gives how it ended. */
 export async function runTransaction(world: World): Promise<{ view: TransactionView; told: Told; crashes: number }> {
-  const stage: Stage = { stragglers: [], round: 0 };
+  const stage: Stage = { stragglers: [], listeners: [], nodes: [], round: 0 };
   let crashes = 0;
-  const { pausesAt: _, failsAt: __, ...calm } = world;
+  const { pausesAt: _, failsAt: __, rollsBackAt: ___, ...calm } = world;
   const first = startNode({ ...calm, crashesAt: () => false }, stage);
   const { transaction } = await first.manager.transactions.create(String(TIMEOUT));
   stage.transaction = transaction.id;
@@ -217,8 +240,14 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     world.participants.map(({ uri }) => ({ uri, kind: null })),
   );
 
+  stage.rollBack = async () => {
+    await first.manager.transactions.rollBack(transaction.id, 'a client asked for it', 0);
+    await first.manager.coordinator.settled();
+  };
+
   let node = startNode(world, stage);
   const still: { node: Node; until: number }[] = [];
+  const duties: Promise<void>[] = [];
   let answer: string | undefined;
   const asked = ask(node, transaction.id).then((state) => {
     answer = state;
@@ -249,6 +278,7 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     const view = still.length > 0 ? undefined : await first.manager.transactions.get(transaction.id);
     if (view !== undefined && isFinal(view.transaction.state) && stage.stragglers.length === 0) {
       await asked;
+      await comeToRest(stage.nodes, duties);
       return { view, told: { answer }, crashes };
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
@@ -257,10 +287,23 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     // As often as a node does so: every two seconds.
     const beats = round % 3 === 0 || round >= 14 ? [member.beat] : [];
     const upkeep = [...beats, member.watch, manager.upkeep.drive, manager.upkeep.findLost];
-    for (const duty of upkeep) await Promise.race([endured(duty()), node.paused]);
+    for (const duty of upkeep) {
+      const done = endured(duty());
+      duties.push(done);
+      await Promise.race([done, node.paused]);
+    }
   }
   const stuck = await first.manager.transactions.get(transaction.id);
   return assert.fail(`it did not come to its end: ${JSON.stringify({ stuck, trace: world.trace })}`);
+}
+
+/** Nodes look once more at news of the end, and duties that stood still go on: all before the store may be closed. */
+async function comeToRest(nodes: readonly Node[], duties: readonly Promise<void>[]): Promise<void> {
+  for (const node of nodes) node.resume();
+  await Promise.all(duties);
+  while (nodes.some(({ manager }) => manager.coordinator.isBusy)) {
+    await Promise.all(nodes.map(({ manager }) => manager.coordinator.settled()));
+  }
 }
 
 /** What a client is told that asks for the commit and does not wait. */

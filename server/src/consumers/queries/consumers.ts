@@ -91,9 +91,11 @@ export async function freeKey(tx: Tx, key: string): Promise<void> {
   await tx.run('DELETE FROM consumer_key WHERE key = $1', [key]);
 }
 
+/** Exported for a look at its plan. */
+export const BY_KEY = `${CONSUMER} WHERE n = (SELECT consumer FROM consumer_key WHERE key = $1)`;
+
 export async function findConsumerByKey(tx: Tx, key: string): Promise<Consumer | undefined> {
-  const text = `${CONSUMER} WHERE n = (SELECT consumer FROM consumer_key WHERE key = $1)`;
-  const row = await tx.get<ConsumerRow>(text, [key]);
+  const row = await tx.get<ConsumerRow>(BY_KEY, [key]);
   return row && toConsumer(row);
 }
 

@@ -2,7 +2,7 @@
 import { type Answer, location } from '../../http/answer.ts';
 import { checkIfMatch } from '../../http/conditions.ts';
 import type { Document } from '../../http/document.ts';
-import { acceptedTypes, type InputOptions, readFields } from '../../http/input.ts';
+import { type InputOptions, readFields } from '../../http/input.ts';
 import { badCursor, type Page } from '../../http/paging.ts';
 import { preferenceApplied } from '../../http/prefer.ts';
 import type { Request } from '../../http/request.ts';
@@ -15,17 +15,6 @@ import type { Transition } from '../usecases/context.ts';
 
 export const AREA = 'Consumers';
 export const PRODUCES = ['application/xml', 'application/json'];
-
-export const TERMINATION: InputOptions = { element: 'termination' };
-export const REINSTATEMENT: InputOptions = { element: 'reinstatement' };
-export const TRANSITION_HEADERS = {
-  'If-Match': 'the ETag it must still have',
-  Prefer: 'handling=strict: 409 when nothing would change; return=minimal: no content',
-};
-export const CHANGE_HEADERS = {
-  'If-Match': 'the ETag it must still have',
-  Prefer: 'return=minimal: no content',
-};
 
 /** The id in the address; what is no UUID names nothing. */
 export function idOf({ parameters: { uuid: word = '' } }: Request, code: ProblemCode): string {
@@ -71,8 +60,6 @@ export function transitionOf(request: Request, input: InputOptions): Transition 
     check: (version) => checkIfMatch(request, version),
   };
 }
-
-export const transitionTypes = (input: InputOptions): string[] => acceptedTypes(input);
 
 /** Answers a change with what is there now. */
 export function changeAnswer(

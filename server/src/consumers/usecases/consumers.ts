@@ -32,6 +32,7 @@ import {
   type Context,
   otherStateLink,
   stateUnchanged,
+  stepOf,
   type Told,
   type Transition,
   terminationBy,
@@ -148,12 +149,6 @@ export function createConsumers(context: Context): Consumers {
       await refuseKey(tx, externalKey);
   }
 }
-
-/** The next version. Time never goes back on a consumer, whatever the clocks of several nodes say. */
-const stepOf = ({ version, updated }: Consumer, now: number) => ({
-  version: version + 1,
-  updated: Math.max(now, updated),
-});
 
 /** Terminates an active consumer whose row is locked: one write, however many entitlements end with it. */
 export async function terminateLocked(

@@ -42,10 +42,10 @@ export function createContext(store: Store, addresses: Addresses, publisher: () 
     store,
     addresses,
     async change(job) {
-      const { publish, announce } = await publisher();
+      const { publishLast, announce } = await publisher();
       const { outcome, events } = await store.transaction(async (tx) => {
         const told = await job(tx);
-        await publish(tx, told.events);
+        await publishLast(tx, told.events);
         return told;
       });
       if (events.length > 0) announce();
@@ -57,6 +57,12 @@ export function createContext(store: Store, addresses: Addresses, publisher: () 
 export const unknownConsumer = (): Problem => new Problem('unknown-consumer', 'there is no consumer with this id');
 export const unknownEntitlement = (): Problem =>
   new Problem('unknown-entitlement', 'there is no entitlement with this id');
+
+/** The next version. Time never goes back on a thing, whatever the clocks of several nodes say. */
+export const stepOf = ({ version, updated }: Pick<Consumer, 'version' | 'updated'>, now: number) => ({
+  version: version + 1,
+  updated: Math.max(now, updated),
+});
 
 export function terminationBy({ by, reason }: Change, at: number): Termination {
   return { at, ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };

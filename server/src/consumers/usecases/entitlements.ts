@@ -28,6 +28,7 @@ import {
   type Check,
   type Context,
   stateUnchanged,
+  stepOf,
   type Told,
   type Transition,
   terminationBy,
@@ -152,11 +153,6 @@ export function createEntitlements(context: Context): Entitlements {
     },
   };
 }
-
-const stepOf = ({ version, updated }: Entitlement, now: number) => ({
-  version: version + 1,
-  updated: Math.max(now, updated),
-});
 
 function eventOf(
   addresses: Addresses,

@@ -8,7 +8,7 @@
 import type { Page } from '../../http/paging.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { Consumer } from '../consumer.ts';
-import { type Entitlement, type EntitlementState, type Key, stateAt } from '../entitlement.ts';
+import { compareKeys, type Entitlement, type EntitlementState, type Key, keyOf, stateAt } from '../entitlement.ts';
 import { findConsumer } from '../queries/consumers.ts';
 import { entitledConsumers, entitlementsOf, rangeOfEntitlements, type Scope } from '../queries/entitlements.ts';
 
@@ -49,7 +49,6 @@ const SMALLEST_PIECE = 100;
 /** A page looks at this many entitlements at most, or at as many as it may show. */
 export const MOST_LOOKS = 2000;
 
-export const keyOf = ({ consumer, n }: Entitlement): Key => ({ consumer: consumer.n, n });
 export const START: Key = { consumer: -1, n: -1 };
 export const END: Key = { consumer: Number.MAX_SAFE_INTEGER - 1, n: Number.MAX_SAFE_INTEGER - 1 };
 
@@ -139,10 +138,16 @@ function standingAndEnded(scope: { consumer?: number }, backwards: boolean): Wal
   );
 }
 
-/** Straight along an index. */
+/** Straight along an index: of one consumer, or what is left of the one at which the walk stands and then the others. */
 function inRange(scope: Scope, backwards: boolean): Walk {
-  return async (tx, from, limit) => {
-    const rows = await rangeOfEntitlements(tx, { ...scope, from, backwards, limit });
+  return async (tx, { consumer: present, n }, limit) => {
+    const one = { ...scope, consumer: scope.consumer ?? present, behind: n, backwards, limit };
+    const isAtStart = scope.consumer === undefined && (present === START.consumer || present === END.consumer);
+    const rows = isAtStart ? [] : await rangeOfEntitlements(tx, one);
+    const missing = limit - rows.length;
+    if (scope.consumer === undefined && missing > 0) {
+      rows.push(...(await rangeOfEntitlements(tx, { ...scope, behind: present, backwards, limit: missing })));
+    }
     return { rows, over: rows.length < limit };
   };
 }
@@ -158,7 +163,7 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
     const [present] = await entitledConsumers(tx, { terminated, from: from.consumer - sign, backwards, limit: 1 });
     const rows =
       present?.n === from.consumer
-        ? await rangeOfEntitlements(tx, { consumer: present.n, marked: false, from, backwards, limit })
+        ? await rangeOfEntitlements(tx, { consumer: present.n, marked: false, behind: from.n, backwards, limit })
         : [];
     if (rows.length === limit) return { rows, over: false };
     const missing = limit - rows.length;
@@ -175,9 +180,9 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
       count += entitlements;
     }
     const found = whole.length === 0 ? [] : await entitlementsOf(tx, whole);
-    rows.push(...found.sort((a, b) => sign * compare(keyOf(a), keyOf(b))));
+    rows.push(...found.sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b))));
     if (last === undefined) return { rows, over: true };
-    const rest = { consumer: last, marked: false, from: backwards ? END : START, backwards };
+    const rest = { consumer: last, marked: false, behind: (backwards ? END : START).n, backwards };
     rows.push(...(await rangeOfEntitlements(tx, { ...rest, limit: missing - count })));
     // Someone may have terminated all of these in between; the walk then goes on behind them.
     if (rows.length === 0) return walk(tx, { consumer: last, n: (backwards ? START : END).n }, limit);
@@ -185,8 +190,6 @@ function ofConsumers(terminated: boolean, backwards: boolean): Walk {
   };
   return walk;
 }
-
-const compare = (a: Key, b: Key): number => a.consumer - b.consumer || a.n - b.n;
 
 /** Two walks as one. Behind the end of a piece of either, nothing is known of what it gives next. */
 function merged(one: Walk, other: Walk, backwards: boolean): Walk {
@@ -196,8 +199,8 @@ function merged(one: Walk, other: Walk, backwards: boolean): Walk {
     const ends = pieces.flatMap(({ rows, over }) => (over ? [] : [keyOf(rows.at(-1) as Entitlement)]));
     const known = pieces
       .flatMap(({ rows }) => rows)
-      .filter((row) => ends.every((end) => sign * compare(keyOf(row), end) <= 0))
-      .sort((a, b) => sign * compare(keyOf(a), keyOf(b)));
+      .filter((row) => ends.every((end) => sign * compareKeys(keyOf(row), end) <= 0))
+      .sort((a, b) => sign * compareKeys(keyOf(a), keyOf(b)));
     return { rows: known.slice(0, limit), over: ends.length === 0 && known.length <= limit };
   };
 }

@@ -136,6 +136,13 @@ export async function destinationsById(tx: Tx, ids: readonly number[]): Promise<
   return new Map(rows.map((row) => [row.id, toDestination(row)]));
 }
 
+/** The versions of those that still exist. */
+export async function versionsOf(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
+  const text = `SELECT id, version FROM destination WHERE id ${tx.dialect.inList('$1')}`;
+  const rows = await tx.all<{ id: number; version: number }>(text, [tx.dialect.list(ids)]);
+  return new Map(rows.map(({ id, version }) => [id, version]));
+}
+
 /**
  * The queue of this name, made if there is none, and kept from being deleted until the transaction ends: a message that
  * goes into a queue while it is deleted would be swept away with it.

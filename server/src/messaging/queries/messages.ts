@@ -66,6 +66,11 @@ export async function findMessage(tx: Tx, destination: number, id: number): Prom
   return row && toFound(row);
 }
 
+/** Whether there is a message of this number, wherever it lies. */
+export async function isMessage(tx: Tx, id: number): Promise<boolean> {
+  return (await tx.get(`SELECT 1 FROM ${tx.dialect.placeOf(id).message} WHERE id = $1`, [id])) !== undefined;
+}
+
 interface Head {
   readonly id: number;
   readonly rank: number;

@@ -25,6 +25,21 @@ export async function lockDue(tx: Tx, now: number, limit: number): Promise<DueDe
   return due.sort((a, b) => a.due - b.due || a.ord - b.ord);
 }
 
+/**
+ * Topics with messages whose delay is over, held until the transaction ends. Held before their messages are: positions are
+ * given by one node at a time, or two would deal out the pieces of one batch in any order.
+ */
+export async function lockDueTopics(tx: Tx, now: number, limit: number): Promise<Set<number>> {
+  const topics = new Set<number>();
+  for (const { delivery } of tx.dialect.places) {
+    const text = `SELECT dest FROM topic_position WHERE dest IN
+      (SELECT dest FROM ${delivery} WHERE state IN (1, 2) AND due <= $1 ORDER BY due, ord LIMIT $2)
+      ORDER BY dest ${tx.dialect.forUpdate}`;
+    for (const { dest } of await tx.all<{ dest: number }>(text, [now, limit])) topics.add(dest);
+  }
+  return topics;
+}
+
 export async function makeReady(tx: Tx, deliveries: readonly DueDelivery[]): Promise<void> {
   for (const { delivery, ids } of byPlace(tx, deliveries)) {
     const text = `UPDATE ${delivery} SET state = 0, due = NULL WHERE id ${tx.dialect.inList('$1')}`;

@@ -1,5 +1,5 @@
 /** SQL of reading topics: one function per statement, the same text on both engines. */
-import type { NewMessage, SqlValue, StoredMessage, Tx } from '../../store/store.ts';
+import type { StoredMessage, Tx } from '../../store/store.ts';
 import { type MessageRow, messagesById, toMessage } from './messages.ts';
 
 export async function lastPosition(tx: Tx, topic: number): Promise<number | undefined> {
@@ -71,34 +71,4 @@ async function oneMessage(
   }
   const sign = order === 'ASC' ? 1 : -1;
   return found.sort((a, b) => sign * ((a.position ?? 0) - (b.position ?? 0))).slice(0, 1);
-}
-
-/** Posts durable messages to a topic inside a transaction; its counter row stays locked until the commit. */
-export async function insertTopicMessages(
-  tx: Tx,
-  topic: number,
-  posted: number,
-  messages: readonly Pick<NewMessage, 'id' | 'contentType' | 'headers' | 'body'>[],
-): Promise<void> {
-  const [first] = messages;
-  if (first === undefined) return;
-  const row = await tx.get<{ last: number }>(
-    'UPDATE topic_position SET last = last + $1 WHERE dest = $2 RETURNING last',
-    [messages.length, topic],
-  );
-  const before = (row?.last ?? 0) - messages.length;
-  const { durableColumn } = tx.dialect;
-  const [column, durable] = durableColumn === undefined ? ['', ''] : [`, ${durableColumn}`, ', true'];
-  // One statement for all of them: whoever else posts to the topic waits for this one's commit.
-  const values: SqlValue[] = [topic, posted];
-  const parameter = (value: SqlValue): string => `$${values.push(value)}`;
-  const rows = messages.map(({ id, contentType, headers, body }, index) => {
-    const own = [contentType, headers, body].map(parameter).join(', ');
-    return `(${parameter(id)}, $1, ${parameter(before + index + 1)}, $2, ${own}${durable})`;
-  });
-  await tx.run(
-    `INSERT INTO ${tx.dialect.placeOf(first.id).message} (id, dest, pos, posted, content_type, headers, body${column})
-     VALUES ${rows.join(', ')}`,
-    values,
-  );
 }

@@ -34,7 +34,8 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   async function wantedOf(request: Request) {
     const { max } = readQuery(request.query, query);
     const wait = readWait(request, options.maxWait);
-    const queue = await destinations.get('queue', nameOf(request));
+    const name = nameOf(request);
+    const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
     return {
       queue,
       wanted: { max: max ?? 1, wait, ...transactionOf(request) },
@@ -119,9 +120,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
       async handle(request) {
         const verdict = readVerdict(readFields(request, input));
-        const queue = await destinations.get('queue', nameOf(request));
+        const name = nameOf(request);
+        const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
         const token = tokenOf(request);
-        await receiving.settle(queue, await messaging.idOf(queue, messageIdOf(request)), token, verdict);
+        await receiving.settle(queue, messageIdOf(request), token, verdict);
         return noContent();
       },
     },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { freshDatabase } from '../../../../testing/databases.ts';
 import { temporaryFolder } from '../../../../testing/folders.ts';
+import { openPostgres } from '../../store/postgres/postgres.ts';
 import { openSqlite } from '../../store/sqlite/sqlite.ts';
 import { createDestinations } from './destinations.ts';
 
@@ -18,4 +20,39 @@ test('what is deleted in the moment it is made is not remembered', async () => {
   } finally {
     await store.close();
   }
+});
+
+test('a change by another node is noticed, though nobody told of it; what is in use is compared many at a time', async (t) => {
+  const database = await freshDatabase();
+  const store = await openPostgres(database.url);
+  t.after(async () => {
+    await store.close();
+    await database.drop();
+  });
+  const statements: string[] = [];
+  const destinations = createDestinations({
+    ...store,
+    read: (job) =>
+      store.read((tx) => {
+        const all: typeof tx.all = (text, values) => {
+          statements.push(text);
+          return tx.all(text, values);
+        };
+        return job({ ...tx, all });
+      }),
+  });
+  const names = Array.from({ length: 50 }, (_, index) => `queue-${index}`);
+  for (const name of names) await destinations.create('queue', name, {});
+  const remembered = () => names.filter((name) => destinations.known('queue', name) !== undefined);
+  assert.deepEqual(remembered(), names);
+
+  await store.transaction((tx) => tx.run(`UPDATE destination SET version = version + 1 WHERE name = 'queue-7'`));
+  await store.transaction((tx) => tx.run(`DELETE FROM destination WHERE name = 'queue-8'`));
+  statements.length = 0;
+  await destinations.refresh();
+  assert.equal(statements.length, 1);
+  assert.deepEqual(
+    remembered(),
+    names.filter((name) => name !== 'queue-7' && name !== 'queue-8'),
+  );
 });

@@ -15,15 +15,30 @@ import {
   listDestinations,
   lockDestination,
   updateSettings,
+  versionsOf,
 } from '../queries/destinations.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
 import { isSystemTopic, refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
-const TRUST_MILLISECONDS = 1000;
+const TRUST_MILLISECONDS = 2500;
+/** How many of them are compared with the store by one statement. */
+const COMPARED_TOGETHER = 1000;
+
+interface Remembered {
+  readonly destination: Destination;
+  /** By `performance.now`. */
+  until: number;
+  /** Since it was last compared with the store. */
+  used: boolean;
+}
 
 export interface Destinations {
+  /** The one that is remembered, without a look at the store: what the hot paths ask first. */
+  known(kind: DestinationKind, name: string): Destination | undefined;
+  /** Makes sure of what is remembered and in use. Called once a second. */
+  refresh(): Promise<void>;
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
   /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
@@ -48,9 +63,11 @@ export interface Destinations {
 }
 
 export function createDestinations(store: Store): Destinations {
-  const remembered = new Map<string, { destination: Destination; until: number }>();
-  const keyById = new Map<number, string>();
-  const keyOf = (kind: DestinationKind, name: string): string => `${kind} ${name}`;
+  const remembered = {
+    queue: new Map<string, Remembered>(),
+    topic: new Map<string, Remembered>(),
+  };
+  const byId = new Map<number, Remembered>();
 
   /** Grows with every change that is heard of. */
   let changes = 0;
@@ -58,44 +75,74 @@ export function createDestinations(store: Store): Destinations {
   /** `since`: the count of changes before the look. What was seen before a change must not be remembered after it. */
   function remember(destination: Destination, since: number): Destination {
     if (since !== changes) return destination;
-    if (remembered.size >= MAX_REMEMBERED) {
-      remembered.clear();
-      keyById.clear();
-    }
-    const key = keyOf(destination.kind, destination.name);
+    if (byId.size >= MAX_REMEMBERED) forgetAll();
     // A single node hears of every change; others may miss an announcement and look again from time to time.
     const until = store.engine === 'sqlite' ? Number.POSITIVE_INFINITY : performance.now() + TRUST_MILLISECONDS;
-    remembered.set(key, { destination, until });
-    keyById.set(destination.id, key);
+    const entry = { destination, until, used: false };
+    remembered[destination.kind].set(destination.name, entry);
+    byId.set(destination.id, entry);
     return destination;
   }
 
-  function forgetKey(key: string | undefined): void {
-    if (key === undefined) return;
-    const entry = remembered.get(key);
-    if (entry !== undefined) keyById.delete(entry.destination.id);
-    remembered.delete(key);
+  function forget(kind: DestinationKind, name: string): void {
+    const entry = remembered[kind].get(name);
+    if (entry !== undefined) byId.delete(entry.destination.id);
+    remembered[kind].delete(name);
+  }
+
+  function forgetAll(): void {
+    remembered.queue.clear();
+    remembered.topic.clear();
+    byId.clear();
   }
 
   store.listen(({ changed, everything }) => {
-    if (everything) {
-      remembered.clear();
-      keyById.clear();
-    }
+    if (everything) forgetAll();
     if (everything || changed?.length) changes++;
-    for (const id of changed ?? []) forgetKey(keyById.get(id));
+    for (const id of changed ?? []) {
+      const entry = byId.get(id);
+      if (entry !== undefined) forget(entry.destination.kind, entry.destination.name);
+    }
   });
 
+  /** Compares what is in use with the store, many at a time: a node with thousands of queues would look up each of them. */
+  async function refresh(): Promise<void> {
+    if (store.engine === 'sqlite') return;
+    const used = [...byId.values()].filter((entry) => entry.used);
+    for (let from = 0; from < used.length; from += COMPARED_TOGETHER) {
+      const some = used.slice(from, from + COMPARED_TOGETHER);
+      const until = performance.now() + TRUST_MILLISECONDS;
+      const versions = await store.read((tx) =>
+        versionsOf(
+          tx,
+          some.map(({ destination }) => destination.id),
+        ),
+      );
+      for (const entry of some) {
+        const { id, kind, name, version } = entry.destination;
+        if (byId.get(id) !== entry) continue;
+        entry.used = false;
+        if (versions.get(id) === version) entry.until = until;
+        else forget(kind, name);
+      }
+    }
+  }
+
+  function known(kind: DestinationKind, name: string): Destination | undefined {
+    const entry = remembered[kind].get(name);
+    if (entry === undefined || entry.until <= performance.now()) return undefined;
+    entry.used = true;
+    return entry.destination;
+  }
+
   async function find(kind: DestinationKind, name: string): Promise<Destination | undefined> {
-    const entry = remembered.get(keyOf(kind, name));
-    if (entry !== undefined && entry.until > performance.now()) return entry.destination;
-    return findStored(kind, name);
+    return known(kind, name) ?? findStored(kind, name);
   }
 
   async function findStored(kind: DestinationKind, name: string): Promise<Destination | undefined> {
     const since = changes;
     const found = await store.read((tx) => findDestination(tx, kind, checkName(name, 'destination name')));
-    if (found === undefined) forgetKey(keyOf(kind, name));
+    if (found === undefined) forget(kind, name);
     return found && remember(found, since);
   }
 
@@ -123,6 +170,8 @@ export function createDestinations(store: Store): Destinations {
   }
 
   return {
+    known,
+    refresh,
     find,
     get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
     look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),
@@ -172,15 +221,13 @@ export function createDestinations(store: Store): Destinations {
         await deleteDestination(tx, present.id);
         return present;
       });
-      forgetKey(keyOf(kind, name));
+      forget(kind, name);
       store.announce({ changed: [removed.id] });
     },
     list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
     counts: ({ id, kind }) =>
       store.read(async (tx) => (kind === 'queue' ? countQueue(tx, id) : { retained: await countTopic(tx, id) })),
-    forget(kind, name) {
-      forgetKey(keyOf(kind, name));
-    },
+    forget,
   };
 }
 

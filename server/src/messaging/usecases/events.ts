@@ -2,12 +2,14 @@
  * Events that Waypost publishes itself: CloudEvents in binary mode, posted to a system topic in the same commit as the
  * change they tell of.
  */
-import type { Store, Tx } from '../../store/store.ts';
+import type { NewMessage, Posting, Store, Tx } from '../../store/store.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { ABOUT } from '../message.ts';
-import { insertTopicMessages } from '../queries/topics.ts';
 import type { SystemTopic } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
+
+/** A topic has no priorities. */
+const RANK = 5;
 
 export interface ServiceEvent {
   /** For example `consumer.terminated`. */
@@ -23,8 +25,10 @@ export interface Events {
 }
 
 export interface Publisher {
-  /** The last statements of the transaction: the topic's counter row is held from here to the commit. */
+  /** Call it late: the topic's counter row is held from here to the commit. */
   publish(tx: Tx, events: readonly ServiceEvent[]): Promise<void>;
+  /** The same as the last thing that the transaction does: those who publish wait for each other's commits only. */
+  publishLast(tx: Tx, events: readonly ServiceEvent[]): Promise<void>;
   /** Wakes readers. Call it after the commit, when something was published. */
   announce(): void;
 }
@@ -33,25 +37,36 @@ export function createEvents(store: Store, destinations: Destinations): Events {
   return {
     async publisher(name) {
       const topic = await destinations.ensure('topic', name);
+      const toMessage = ({ type, subject, data }: ServiceEvent, now: number): NewMessage => {
+        const id = store.nextId() * 2;
+        const fields: StoredField[] = [
+          ['ce-specversion', '1.0'],
+          ['ce-id', String(id)],
+          ['ce-source', `/topics/${name}`],
+          ['ce-type', type],
+          ['ce-subject', subject],
+          ['ce-time', new Date(now).toISOString()],
+          [ABOUT, subject],
+        ];
+        const body = Buffer.from(JSON.stringify(data));
+        const headers = JSON.stringify(fields);
+        return { id, contentType: 'application/json', headers, body, rank: RANK, expires: null, delayedUntil: null };
+      };
+      const postingOf = (events: readonly ServiceEvent[]): Posting => {
+        const now = store.now();
+        return {
+          destination: topic.id,
+          kind: 'topic',
+          posted: now,
+          messages: events.map((event) => toMessage(event, now)),
+        };
+      };
       return {
         async publish(tx, events) {
-          if (events.length === 0) return;
-          const now = store.now();
-          const messages = events.map((event) => {
-            const id = store.nextId() * 2;
-            const fields: StoredField[] = [
-              ['ce-specversion', '1.0'],
-              ['ce-id', String(id)],
-              ['ce-source', `/topics/${name}`],
-              ['ce-type', event.type],
-              ['ce-subject', event.subject],
-              ['ce-time', new Date(now).toISOString()],
-              [ABOUT, event.subject],
-            ];
-            const body = Buffer.from(JSON.stringify(event.data));
-            return { id, contentType: 'application/json', headers: JSON.stringify(fields), body };
-          });
-          await insertTopicMessages(tx, topic.id, now, messages);
+          if (events.length > 0) await store.messages.postIn(tx, postingOf(events));
+        },
+        async publishLast(tx, events) {
+          if (events.length > 0) await store.messages.postLast(tx, postingOf(events));
         },
         announce: () => store.announce({ arrived: new Map([[topic.id, 1]]) }),
       };

@@ -82,13 +82,15 @@ export function createPosting(
   }
 
   function toMessages(parcel: Parcel, ids: readonly number[], destination: Destination, now: number): NewMessage[] {
-    const placed = placement(parcel.wishes, destination.effective, now);
+    const { rank, delayedUntil, expires } = placement(parcel.wishes, destination.effective, now);
     return parcel.drafts.map(({ contentType, fields, body }, index) => ({
       id: ids[index] as number,
       contentType,
       headers: fields.length === 0 ? NO_FIELDS : JSON.stringify(fields),
       body,
-      ...placed,
+      rank,
+      delayedUntil,
+      expires,
     }));
   }
 
@@ -99,11 +101,14 @@ export function createPosting(
     const ids = newIds(parcel);
     let own: number | undefined;
     for (let attempt = 1; ; attempt++) {
-      if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
-      const destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
+      let destination = destinations.known(kind, name);
+      if (destination === undefined) {
+        if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
+        destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
+      }
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
-      const limits = limitsOf(destination);
+      const { limits } = destination;
       const posting = {
         destination: destination.id,
         kind,
@@ -204,12 +209,6 @@ export function createPosting(
       throw refusal(outcome, parcel);
     },
   };
-}
-
-function limitsOf({ effective }: Destination): { length?: number; bytes?: number } | undefined {
-  const { 'max-length': length, 'max-bytes': bytes } = effective;
-  if (length === undefined && bytes === undefined) return undefined;
-  return { ...(length === undefined ? {} : { length }), ...(bytes === undefined ? {} : { bytes }) };
 }
 
 function refusal(outcome: Exclude<PostOutcome, 'stored'>, { kind, name }: Pick<Parcel, 'kind' | 'name'>): Problem {

@@ -28,7 +28,15 @@ export interface Receiving {
   /** Looks at what `receive` would give. */
   peek(queue: Destination, wanted: Wanted, client: Client): Promise<readonly FoundMessage[]>;
   /** Throws 412 when a newer delivery has overtaken this one, 410 when the message is gone. */
-  settle(queue: Destination, messageId: number, token: number, verdict: Verdict): Promise<void>;
+  settle(queue: Destination, publicId: string, token: number, verdict: Verdict): Promise<void>;
+}
+
+/** How the id in an address becomes the number of a message. */
+export interface MessageIds {
+  /** What the id itself tells. It is a guess: a client may have chosen an id that reads like one of ours. */
+  guess(publicId: string): number | undefined;
+  /** Looks it up. Throws 404. */
+  find(queue: Destination, publicId: string): Promise<number>;
 }
 
 export function createReceiving(
@@ -36,6 +44,7 @@ export function createReceiving(
   waiting: Waiting,
   schedule: (at: number) => void,
   enlister: Enlister,
+  ids: MessageIds,
 ): Receiving {
   /** The client was found gone after its messages were taken: they go back to their place. */
   async function giveBack(queue: Destination, taken: readonly ClaimedMessage[], isHeld: boolean): Promise<void> {
@@ -77,6 +86,18 @@ export function createReceiving(
     return [];
   }
 
+  async function settleMessage(queue: Destination, id: number, token: number, verdict: Verdict) {
+    const now = store.now();
+    const due = dueOf(verdict, queue, now);
+    const maxDeliveries = queue.effective['max-deliveries'] ?? Number.MAX_SAFE_INTEGER;
+    const outcome = await store.messages.settle({ id, token, verdict: verdict.kind, due, maxDeliveries, now });
+    if (outcome === 'dead') schedule(now);
+    if (outcome !== 'done') return outcome;
+    if (verdict.kind === 'return' && due === null) store.announce({ arrived: new Map([[queue.id, 1]]) });
+    else if (verdict.kind !== 'acknowledge' && due !== null) schedule(due);
+    return outcome;
+  }
+
   return {
     receive: (queue, wanted, client) => take(queue, wanted, client, 'consume'),
     poll: (queue, wanted, client) => take(queue, wanted, client, 'lease'),
@@ -84,24 +105,18 @@ export function createReceiving(
       waiting.waitFor(queue, { wait, taking: false }, client, () =>
         store.read((tx) => peekQueue(tx, queue.id, { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() })),
       ),
-    async settle(queue, id, token, verdict) {
-      const now = store.now();
-      const due = dueOf(verdict, queue, now);
-      const outcome = await store.messages.settle({
-        id,
-        token,
-        verdict: verdict.kind,
-        due,
-        maxDeliveries: queue.effective['max-deliveries'] ?? Number.MAX_SAFE_INTEGER,
-        now,
-      });
+    async settle(queue, publicId, token, verdict) {
+      // Nearly always the guess is right and nothing has to be looked up: the token fits no message but its own.
+      const guess = ids.guess(publicId);
+      let outcome = guess === undefined ? undefined : await settleMessage(queue, guess, token, verdict);
+      if (outcome === undefined || outcome === 'gone' || outcome === 'overtaken') {
+        const id = await ids.find(queue, publicId);
+        if (outcome === undefined || id !== guess) outcome = await settleMessage(queue, id, token, verdict);
+      }
       if (outcome === 'overtaken') {
         throw new Problem('overtaken', 'the message has been delivered again, or is dead, since this link was given');
       }
       if (outcome === 'gone') throw new Problem('message-gone', 'the message was here and is gone');
-      if (outcome === 'dead') schedule(now);
-      else if (verdict.kind === 'return' && due === null) store.announce({ arrived: new Map([[queue.id, 1]]) });
-      else if (verdict.kind !== 'acknowledge' && due !== null) schedule(due);
     },
   };
 }

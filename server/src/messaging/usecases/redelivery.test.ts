@@ -50,6 +50,7 @@ function interrupted(interruption: () => Promise<void>): Store {
     all: (text, values) => tx.all(text, values),
     get: (text, values) => tx.get(text, values),
     run: (text, values) => before(text).then(() => tx.run(text, values)),
+    finish: (text, values) => tx.finish(text, values),
   });
   return { ...store, transaction: (job) => store.transaction((tx) => job(wrap(tx))) };
 }

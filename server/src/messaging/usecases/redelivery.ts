@@ -6,12 +6,21 @@
  *   leased, lease over, no deliveries left       -> dead, and a copy in the dead-letter queue
  *   available or delayed, life over              -> expired
  *
- * Every node runs it; rows that another node is moving are passed over.
+ * Every node runs it; rows that another node is moving are passed over. The messages of a topic are moved by one node at a
+ * time, in their order.
  */
 import type { Store } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { destinationsById } from '../queries/destinations.ts';
-import { type DueDelivery, expireDue, giveTopicPosition, lockDue, makeReady, nextDue } from '../queries/redelivery.ts';
+import {
+  type DueDelivery,
+  expireDue,
+  giveTopicPosition,
+  lockDue,
+  lockDueTopics,
+  makeReady,
+  nextDue,
+} from '../queries/redelivery.ts';
 import { createBurial, type DeadMessage } from './burial.ts';
 
 export interface Step {
@@ -35,7 +44,9 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
         const arrived = new Map<number, number>();
         const changed: number[] = [];
         const arrive = (id: number, count: number): void => void arrived.set(id, (arrived.get(id) ?? 0) + count);
+        const topics = await lockDueTopics(tx, now, CHUNK);
         const due = await lockDue(tx, now, CHUNK);
+        let more = due.length >= CHUNK;
         const destinations = await destinationsById(tx, [...new Set(due.map(({ dest }) => dest))]);
         // By their numbers, as posts lock topics: two that meet never wait for each other.
         const groups = [...Map.groupBy(due, ({ dest }) => dest)].sort(([a], [b]) => a - b);
@@ -47,6 +58,11 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
           );
           // What would be expired at once takes no position: readers would be told of a gap.
           const appearing = alive.filter(({ expires }) => expires === null || expires > now);
+          if (destination?.kind === 'topic' && !topics.has(id)) {
+            // Became due between the two looks: another node may be at it.
+            more = true;
+            continue;
+          }
           if (destination?.kind === 'topic') for (const each of appearing) await giveTopicPosition(tx, id, each, now);
           else await makeReady(tx, alive);
           if (alive.length > 0) arrive(id, alive.length);
@@ -57,7 +73,7 @@ export function createRedelivery(store: Store): { step(): Promise<Step> } {
           }
         }
         const expired = await expireDue(tx, now, now + KEPT_EXPIRED, CHUNK);
-        return { arrived, changed, more: due.length >= CHUNK || expired >= CHUNK, next: await nextDue(tx) };
+        return { arrived, changed, more: more || expired >= CHUNK, next: await nextDue(tx) };
       });
       if (arrived.size > 0 || changed.length > 0) store.announce({ arrived, changed });
       return { more, next };

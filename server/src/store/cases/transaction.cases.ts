@@ -39,6 +39,44 @@ export function transactionCases(subject: Subject): void {
       }
     });
 
+    it('run a last statement with the commit, and none after it', async () => {
+      const [first, last, after] = range(3).map(() => subject.store.nextId()) as [number, number, number];
+      let refused: unknown;
+      await subject.store.transaction(async (tx) => {
+        await tx.run(insert, [first]);
+        await tx.finish(insert, [last]);
+        refused = await tx.run(insert, [after]).catch((error) => error);
+      });
+      assert.ok(refused instanceof Error);
+      assert.deepEqual(await Promise.all([first, last, after].map(async (chain) => (await chainOf(chain))?.n)), [
+        1,
+        1,
+        undefined,
+      ]);
+    });
+
+    it('leave nothing when the last statement fails, or the job after it', async () => {
+      const chains = range(2).map(() => subject.store.nextId());
+      const jobs = chains.map((chain, index) =>
+        subject.store.transaction(async (tx) => {
+          await tx.run(insert, [chain]);
+          await tx.finish(index === 0 ? insert : 'UPDATE once_chain SET n = 2 WHERE chain = $1', [chain]);
+          throw new RangeError('no');
+        }),
+      );
+      const failing = subject.store.nextId();
+      const unique = subject.store.transaction(async (tx) => {
+        await tx.run(insert, [failing]);
+        await tx.finish(insert, [failing]);
+      });
+      const results = await Promise.allSettled([...jobs, unique]);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['rejected', 'rejected', 'rejected'],
+      );
+      for (const chain of [...chains, failing]) assert.equal(await chainOf(chain), undefined);
+    });
+
     it('reject a job that breaks a unique rule, however many try', async () => {
       const chain = subject.store.nextId();
       const results = await Promise.allSettled(

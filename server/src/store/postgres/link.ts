@@ -33,6 +33,11 @@ export interface Answer {
   readonly command: string;
 }
 
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly SqlValue[];
+}
+
 export interface Link {
   /** Grows each time the connection is lost. */
   readonly life: number;
@@ -40,6 +45,8 @@ export interface Link {
   readonly unreachable: boolean;
   /** Statements wait for one another. With `life`: only on the connection of that life. */
   query(text: string, values?: readonly SqlValue[], life?: number): Promise<Answer>;
+  /** Sends statements in one go, none waiting for the answer of another, and gives the answer of the last. */
+  together(statements: readonly Statement[], life?: number): Promise<Answer>;
   /** Gives the connection up; the next statement makes a new one. */
   drop(): void;
   close(): Promise<void>;
@@ -90,16 +97,19 @@ export function createLink(url: string, settings: LinkSettings): Link {
     onLost?.();
   }
 
-  async function send(text: string, values: readonly SqlValue[], deadline: number): Promise<Answer> {
+  async function send(statements: readonly Statement[], deadline: number): Promise<Answer> {
     connection ??= open();
     const mine = connection;
     try {
-      const parameters = values as unknown as postgres.ParameterOrJSON<never>[];
       const { promise: lost, reject } = Promise.withResolvers<never>();
       abandon = reject;
-      const statement = mine.unsafe<Row[]>(text, [...parameters], { prepare: true });
-      const result = await within(Promise.race([statement, lost]), deadline);
-      return { rows: Array.from(result), count: result.count ?? 0, command: result.command ?? '' };
+      const sent = statements.map(({ text, values = [] }) => {
+        const parameters = values as unknown as postgres.ParameterOrJSON<never>[];
+        return mine.unsafe<Row[]>(text, [...parameters], { prepare: true });
+      });
+      const results = await within(Promise.race([Promise.all(sent), lost]), deadline);
+      const result = results.at(-1);
+      return { rows: Array.from(result ?? []), count: result?.count ?? 0, command: result?.command ?? '' };
     } catch (error) {
       // A problem at this place means that the deadline has passed.
       if (error instanceof Problem || losesConnection(error)) lose(mine);
@@ -111,7 +121,7 @@ export function createLink(url: string, settings: LinkSettings): Link {
 
   async function connect(): Promise<void> {
     try {
-      await send('SELECT 1', [], CONNECT_DEADLINE);
+      await send([{ text: 'SELECT 1' }], CONNECT_DEADLINE);
       connected = true;
       unreachable = false;
     } catch (error) {
@@ -121,10 +131,16 @@ export function createLink(url: string, settings: LinkSettings): Link {
     }
   }
 
-  async function run(text: string, values: readonly SqlValue[], expected: number | undefined): Promise<Answer> {
+  async function run(statements: readonly Statement[], expected: number | undefined): Promise<Answer> {
     if (closed || (expected !== undefined && expected !== life)) throw connectionLost();
     if (!connected) await connect();
-    return send(text, values, statementTimeout === 0 ? 0 : statementTimeout + SILENCE_MARGIN);
+    return send(statements, statementTimeout === 0 ? 0 : statements.length * statementTimeout + SILENCE_MARGIN);
+  }
+
+  function together(statements: readonly Statement[], expected?: number): Promise<Answer> {
+    const answer = last.then(() => run(statements, expected));
+    last = answer.catch(() => {});
+    return answer;
   }
 
   return {
@@ -134,11 +150,8 @@ export function createLink(url: string, settings: LinkSettings): Link {
     get unreachable() {
       return unreachable;
     },
-    query(text, values = [], expected) {
-      const answer = last.then(() => run(text, values, expected));
-      last = answer.catch(() => {});
-      return answer;
-    },
+    query: (text, values = [], expected) => together([{ text, values }], expected),
+    together,
     drop() {
       lose(connection);
     },

@@ -8,7 +8,15 @@ import { type Budget, createGatherer, type Gatherer, type GatherOptions } from '
 import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
 import type { Pool } from './pool.ts';
-import { postOutcomes, postValues, queuePosts, readyByQueue, topicPosts } from './post.ts';
+import {
+  postOutcomes,
+  postValues,
+  queuePosts,
+  readyByQueue,
+  topicPosts,
+  topicPostText,
+  topicPostValues,
+} from './post.ts';
 import { type SettledRow, settlements, settleOutcomes, settleValues } from './settle.ts';
 
 /** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
@@ -135,6 +143,10 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
       const outcome = await postAlone(tx, call);
       floors.forget(call.destination);
       return outcome;
+    },
+    async postLast(tx, { destination, posted, messages }) {
+      if (messages.length === 0) return;
+      await tx.finish(topicPostText(messages.length), topicPostValues(destination, posted, messages));
     },
     claim(call) {
       const lane = claiming[call.destination % CLAIM_LANES];

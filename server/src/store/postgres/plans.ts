@@ -9,6 +9,8 @@ const BY_INDEX = {
   // PostgreSQL 18 crashes, and takes every session with it, when a statement that chooses its partitions at run time finds
   // a row it wants to lock changed by another. With two partitions the choice gains nothing.
   enable_partition_pruning: 'off',
+  // A plan for any LIMIT believes that a tenth of the table is wanted, and starts workers for a page of a hundred.
+  max_parallel_workers_per_gather: '0',
 };
 
 /** Statements of the duties and use cases: a free planner scans all deliveries to promote or prune a few. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Dialect } from '../dialect.ts';
 import type { Row, Tx } from '../store.ts';
 import { busy, connectionLost, isRetryable } from './errors.ts';
-import type { Link } from './link.ts';
+import type { Link, Statement } from './link.ts';
 
 const MAX_WAITING = 5_000;
 const LONGEST_WAIT = 5_000;
@@ -125,7 +125,7 @@ async function runOnce<T>(link: Link, dialect: Dialect, job: (tx: Tx) => Promise
   try {
     const result = await job(tx);
     tx.end();
-    const { command } = await link.query('COMMIT', [], life);
+    const { command } = await link.together([...tx.lastStatements(), { text: 'COMMIT' }], life);
     // A job may have caught the error of a statement, but the server has given up the whole transaction.
     if (command !== 'COMMIT') throw tx.failure() ?? new Error(`the commit was answered by ${command}`);
     return result;
@@ -141,13 +141,16 @@ interface EndableTx extends Tx {
   end(): void;
   /** The first error of a statement. */
   failure(): unknown;
+  /** What is to be sent with the commit. */
+  lastStatements(): readonly Statement[];
 }
 
 function createTx(link: Link, dialect: Dialect, life?: number): EndableTx {
   let ended = false;
   let failure: unknown;
+  const lastStatements: Statement[] = [];
   const query = async (text: string, values: Parameters<Link['query']>[1]) => {
-    if (ended) throw new Error('the transaction is over');
+    if (ended || lastStatements.length > 0) throw new Error('the transaction is over');
     try {
       return await link.query(text, values, life);
     } catch (error) {
@@ -166,9 +169,14 @@ function createTx(link: Link, dialect: Dialect, life?: number): EndableTx {
     async run(text, values) {
       return (await query(text, values)).count;
     },
+    async finish(text, values = []) {
+      if (ended || lastStatements.length > 0) throw new Error('the transaction is over');
+      lastStatements.push({ text, values });
+    },
     end() {
       ended = true;
     },
     failure: () => failure,
+    lastStatements: () => lastStatements,
   };
 }

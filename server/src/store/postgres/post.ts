@@ -59,6 +59,25 @@ export const topicPosts = `${accepting('SELECT dest FROM topic_position WHERE de
   SELECT posting.n, there.dest IS NOT NULL AS there, accepted.n IS NOT NULL AS stored
   FROM posting LEFT JOIN there ON there.dest = posting.dest LEFT JOIN accepted ON accepted.n = posting.n`;
 
+/** Messages for one topic, inside a transaction that does more: position and content in one statement. */
+export function topicPostText(count: number): string {
+  const row = (_: unknown, index: number): string => {
+    const [id, type, headers, body] = [4, 5, 6, 7].map((n) => `$${n + 4 * index}`);
+    return `(${id}::bigint, ${index + 1}, ${type}::text, ${headers}::text, ${body}::bytea)`;
+  };
+  return `WITH advanced AS (UPDATE topic_position SET last = last + $3 WHERE dest = $1 RETURNING last - $3 AS base)
+    INSERT INTO message (id, dest, pos, posted, content_type, headers, body, durable)
+    SELECT new.id, $1, base + nth, $2, new.content_type, new.headers, new.body, true
+    FROM advanced, (VALUES ${Array.from({ length: count }, row).join(', ')}) AS new (id, nth, content_type, headers, body)`;
+}
+
+export const topicPostValues = (topic: number, posted: number, messages: readonly NewMessage[]): SqlValue[] => [
+  topic,
+  posted,
+  messages.length,
+  ...messages.flatMap(({ id, contentType, headers, body }) => [id, contentType, headers, body]),
+];
+
 /** The parameters of both statements. The bodies are one value with offsets: a list of bodies costs twice as much. */
 export function postValues(postings: readonly Posting[]): SqlValue[] {
   const owners: number[] = [];

@@ -136,6 +136,7 @@ async function forgetting<T>(pool: Pool, floors: Floors, job: (tx: Tx) => Promis
       all: (text, values) => tx.all(note(text), values),
       get: (text, values) => tx.get(note(text), values),
       run: (text, values) => tx.run(note(text), values),
+      finish: (text, values) => tx.finish(note(text), values),
     }),
   );
   if (writes) floors.forget();

@@ -8,6 +8,7 @@
  * - Some errors (disk full, I/O) make SQLite roll back the whole transaction. `db.isTransaction` is the only sign of it:
  *   the group is then dead and no further job runs in it. Nobody has been answered yet and jobs are pure, so they run
  *   again, each in a transaction of its own: who only reads, or frees room, is not refused for a neighbour's sake.
+ * - Hot jobs may put off what they write: it is written before any other job runs and before the commit.
  * - A job may await its own statements only. The guard, a `setImmediate`, fires when a job outlives its turn; the job
  *   that waits for something else is then rejected and rolled back.
  */
@@ -24,6 +25,21 @@ const MAX_GROUP_BYTES = 16 * 1024 * 1024;
 /** What may wait for its group. Beyond it clients are told to come back (the bodies would fill the memory). */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
+/** What jobs have put off writing, so that many rows are written together. */
+export interface WriteBehind {
+  /** Writes it. Empty afterwards, also when it throws. */
+  flush(): void;
+  /** Forgets it: the transaction was rolled back. */
+  discard(): void;
+}
+
+export interface HotOptions {
+  readonly bytes?: number;
+  readonly grows?: boolean;
+  /** Where the job puts what it writes later. */
+  readonly behind?: WriteBehind;
+}
+
 interface Job {
   /** Synchronous jobs (the hot paths) return their outcome, others a promise of it. */
   readonly run: (tx: Tx) => unknown;
@@ -31,6 +47,7 @@ interface Job {
   readonly bytes: number;
   /** Refused while the disk's reserve is touched; what frees room or reads still runs. */
   readonly grows: boolean;
+  readonly behind: WriteBehind | undefined;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
   outcome?: unknown;
@@ -39,7 +56,7 @@ interface Job {
 }
 
 export interface GroupCommit {
-  submit<T>(run: () => T, options?: { bytes?: number; grows?: boolean }): Promise<T>;
+  submit<T>(run: () => T, options?: HotOptions): Promise<T>;
   transaction<T>(run: (tx: Tx) => Promise<T>, options?: { bytes?: number; grows?: boolean }): Promise<T>;
   /** Runs when no job is waiting any more. */
   drained(): Promise<void>;
@@ -102,6 +119,10 @@ export function createGroupCommit(
       async run(text, values = []) {
         return attempt(() => connection.run(text, values));
       },
+      async finish(text, values = []) {
+        attempt(() => connection.run(text, values));
+        open = false;
+      },
     };
     return {
       tx,
@@ -135,37 +156,49 @@ export function createGroupCommit(
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
     let next = 0;
+    let behind: WriteBehind | undefined;
     begin.run();
-    while (
-      next < waiting.length &&
-      jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
-      bytes < MAX_GROUP_BYTES &&
-      performance.now() - started < maxMilliseconds
-    ) {
-      const job = waiting[next++] as Job;
-      const guarded = careful || !job.synchronous;
-      jobs.push(job);
-      bytes += job.bytes;
-      job.failed = false;
-      if (job.grows && refusal !== undefined) {
-        job.failed = true;
-        job.error = refusal;
-        continue;
+    try {
+      while (
+        next < waiting.length &&
+        jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
+        bytes < MAX_GROUP_BYTES &&
+        performance.now() - started < maxMilliseconds
+      ) {
+        const job = waiting[next++] as Job;
+        const guarded = careful || !job.synchronous;
+        if (job.behind !== behind) {
+          behind?.flush();
+          behind = job.behind;
+        }
+        jobs.push(job);
+        bytes += job.bytes;
+        job.failed = false;
+        if (job.grows && refusal !== undefined) {
+          job.failed = true;
+          job.error = refusal;
+          continue;
+        }
+        if (guarded) savepoint.run();
+        try {
+          job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
+          if (careful) behind?.flush();
+          if (guarded) release.run();
+        } catch (error) {
+          job.failed = true;
+          job.error = error;
+          if (!db.isTransaction) throw error;
+          if (!guarded) return false;
+          behind?.discard();
+          rollbackTo.run();
+          release.run();
+        }
       }
-      if (guarded) savepoint.run();
-      try {
-        job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
-        if (guarded) release.run();
-      } catch (error) {
-        job.failed = true;
-        job.error = error;
-        if (!db.isTransaction) throw error;
-        if (!guarded) return false;
-        rollbackTo.run();
-        release.run();
-      }
+      behind?.flush();
+      return true;
+    } finally {
+      behind?.discard();
     }
-    return true;
   }
 
   async function runGroup(jobs: Job[]): Promise<void> {
@@ -222,13 +255,17 @@ export function createGroupCommit(
     }
   }
 
-  function enqueue<T>(run: Job['run'], synchronous: boolean, bytes: number, grows: boolean): Promise<T> {
+  function enqueue<T>(
+    run: Job['run'],
+    synchronous: boolean,
+    { bytes = 0, grows = false, behind }: HotOptions,
+  ): Promise<T> {
     if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) {
       return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
     }
     waitingBytes += bytes;
     return new Promise<T>((resolve, reject) => {
-      waiting.push({ run, synchronous, bytes, grows, resolve, reject });
+      waiting.push({ run, synchronous, bytes, grows, behind, resolve, reject });
       if (!scheduled) {
         scheduled = true;
         setImmediate(flush);
@@ -237,8 +274,8 @@ export function createGroupCommit(
   }
 
   return {
-    submit: (run, { bytes = 0, grows = false } = {}) => enqueue(run, true, bytes, grows),
-    transaction: (run, { bytes = 0, grows = false } = {}) => enqueue(run, false, bytes, grows),
+    submit: (run, options = {}) => enqueue(run, true, options),
+    transaction: (run, options = {}) => enqueue(run, false, options),
     drained: () => (scheduled ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
 }

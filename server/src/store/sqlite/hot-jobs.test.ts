@@ -71,7 +71,7 @@ describe('group commit', () => {
     const [stray, good] = await Promise.allSettled([
       group.transaction(async (tx) => {
         await tx.run(`INSERT INTO item (name) VALUES ('stray')`);
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await new Promise((resolve) => setTimeout(resolve, 100));
       }),
       group.submit(() => insert.run('good')),
     ]);

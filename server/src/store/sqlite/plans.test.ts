@@ -58,5 +58,6 @@ function explained(tx: Tx, plans: string[]): Tx {
     all: explain,
     get: async <R>(text: string, values?: Parameters<Tx['get']>[1]) => (await explain<R>(text, values))[0],
     run: async (text, values) => (await explain(text, values)).length,
+    finish: async (text, values) => void (await explain(text, values)),
   };
 }

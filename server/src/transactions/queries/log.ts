@@ -55,6 +55,13 @@ export async function beginPreparing(tx: Tx, id: number, owner: string): Promise
   await tx.run(`UPDATE participant SET state = 'asked' WHERE txn = $1 AND state = 'registered'`, [id]);
 }
 
+/** No prepare was sent to those who were counted as asked; it is their owner's turn at once. Gives whether there were any. */
+export async function markUnasked(tx: Tx, id: number, now: number): Promise<boolean> {
+  const text = `UPDATE participant SET state = 'registered', next_try = $2
+    WHERE txn = $1 AND state = 'asked' AND stray = 0 AND resolved IS NULL`;
+  return (await tx.run(text, [id, now])) > 0;
+}
+
 /** The decision to commit: one conditional write. False: someone else decided, or took over. */
 export async function decideCommit(tx: Tx, id: number, epoch: number, now: number): Promise<boolean> {
   const text = `UPDATE txn SET state = 'committing', decided = $3 WHERE id = $1 AND state = 'preparing' AND epoch = $2`;

@@ -30,6 +30,7 @@ import {
   finishTransaction,
   lockTransaction,
   makeDue,
+  markUnasked,
   noteParticipants,
   type ParticipantNote,
   participantsOf,
@@ -39,10 +40,14 @@ import type { Notices } from './notices.ts';
 import type { Participants } from './participants.ts';
 
 export interface Coordinator {
+  /** This node began the commit, and is to drive it: it alone sends prepares, and has sent none yet. */
+  begun(id: number): void;
   /** Does everything that is due for a transaction that this node owns. Never rejects. */
   drive(id: number): Promise<void>;
   /** Whether this transaction is being driven. */
   isDriving(id: number): boolean;
+  /** Whether something is being driven. */
+  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
   /** Breaks off what is under way and takes no further step; resolves when all is noted. */
@@ -57,6 +62,8 @@ export interface CoordinatorOptions {
   readonly notices: Notices;
   /** Told when the transaction should be driven again. */
   readonly schedule: (id: number, at: number) => void;
+  /** Whether that time is still to come. */
+  readonly isScheduled: (id: number) => boolean;
   readonly monotonic: () => number;
   readonly onError: (error: unknown) => void;
 }
@@ -79,17 +86,24 @@ interface Round {
 }
 
 export function createCoordinator(options: CoordinatorOptions): Coordinator {
-  const { store, participants, membership, operator, notices, schedule, monotonic, onError } = options;
+  const { store, participants, membership, operator, notices, schedule, isScheduled, monotonic, onError } = options;
   const driving = new Map<number, Promise<void>>();
   /** Asked for again while it was being driven. */
   const again = new Set<number>();
   const rounds = new Map<number, Round>();
+  /** Begun here, and no prepare has left: the log counts all participants as asked, and only this node knows better. */
+  const unsent = new Set<number>();
   let stopping = false;
 
-  // Someone, perhaps on another node, rolled back what is being prepared here.
   store.listen(({ changed, everything }) => {
     const touched = everything ? [...rounds.keys()] : (changed ?? []);
-    for (const id of touched) if (rounds.get(id)?.order === 'prepared') void hurryIfDecided(id);
+    for (const id of touched) {
+      const order = rounds.get(id)?.order;
+      // Someone, perhaps on another node, rolled back what is being prepared here.
+      if (order === 'prepared') void hurryIfDecided(id);
+      // What is rolled back here was being prepared elsewhere, and now it is known how that went.
+      else if (order !== 'committed' && (driving.has(id) || isScheduled(id))) void drive(id);
+    }
   });
 
   async function hurryIfDecided(id: number): Promise<void> {
@@ -115,6 +129,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
   async function takeStep(id: number): Promise<boolean> {
     const readAt = monotonic();
     const loaded = await store.read((tx) => load(tx, id));
+    if (loaded?.transaction.state !== 'preparing' && unsent.has(id)) return noteUnasked(id);
     if (loaded === undefined) return false;
     const { transaction, members } = loaded;
     if (!isRunning(transaction.state) || transaction.owner !== membership.id) return false;
@@ -129,6 +144,20 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       case 'order':
         return giveOrders(transaction, step.order, step.to as readonly Participant[], readAt);
     }
+  }
+
+  /**
+   * It was rolled back before the first prepare left. Whoever carries that out need not fear a late prepare: without this
+   * note it would, and wait for the last straggler.
+   */
+  async function noteUnasked(id: number): Promise<boolean> {
+    const wasNoted = await store.transaction(async (tx) => {
+      const transaction = await lockTransaction(tx, id);
+      return transaction?.state === 'rolling-back' && (await markUnasked(tx, id, store.now()));
+    });
+    unsent.delete(id);
+    if (wasNoted) store.announce({ changed: [id] });
+    return true;
   }
 
   /** Sends an order to everyone who is due, all at once, and notes what they said. */
@@ -146,6 +175,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     if (order === 'prepared' && monotonic() - readAt > FRESHNESS) return true;
     const round: Round = { abort: new AbortController(), order };
     rounds.set(transaction.id, round);
+    unsent.delete(transaction.id);
     try {
       const notes = await Promise.all(due.map((participant) => ask(transaction, participant, order, round)));
       return await record(transaction, notes);
@@ -191,12 +221,13 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     const { id } = asked;
     const isStuck = asked.state !== 'preparing' && notes.some(isTroubling);
     let raiser = isStuck ? await operator.raiser() : undefined;
-    const write = (): ReturnType<typeof advance> =>
+    const write = (): Promise<Written & { isTaken: boolean }> =>
       store.transaction(async (tx) => {
         // The transaction first, then its participants: everyone locks in this order.
         const transaction = await lockTransaction(tx, id);
-        const late = await noteParticipants(tx, id, notes);
-        return advance(tx, asked.epoch, transaction, late, raiser, isStuck);
+        const isTaken = transaction !== undefined && transaction.owner !== membership.id;
+        const late = await noteParticipants(tx, id, isTaken ? notes.map(dueForOthers) : notes);
+        return { ...(await advance(tx, asked.epoch, transaction, late, raiser, isStuck)), isTaken };
       });
     let written = await write();
     if (written.needsRaiser) {
@@ -205,10 +236,14 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       written = await write();
     }
     if (raiser !== undefined) raiser.announce();
-    if (written.changed) store.announce({ changed: [id] });
+    if (written.changed || written.isTaken) store.announce({ changed: [id] });
     await undoLateVotes(asked, notes, written);
     return written.changed ? !written.isOver : true;
   }
+
+  /** Another node took it meanwhile, and may have put off its next step for want of this answer: it is to look now. */
+  const dueForOthers = (note: ParticipantNote): ParticipantNote =>
+    note.state === 'prepared' ? { ...note, nextTry: store.now() } : note;
 
   const isTroubling = ({ nextTry, tries }: ParticipantNote): boolean =>
     nextTry !== null && tries === TRIES_BEFORE_NOTICE;
@@ -285,19 +320,25 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     await Promise.all(driving.values());
   }
 
+  function drive(id: number): Promise<void> {
+    const under = driving.get(id);
+    if (under !== undefined) {
+      again.add(id);
+      return under;
+    }
+    if (stopping) return Promise.resolve();
+    const started = run(id);
+    driving.set(id, started);
+    return started;
+  }
+
   return {
-    drive(id) {
-      const under = driving.get(id);
-      if (under !== undefined) {
-        again.add(id);
-        return under;
-      }
-      if (stopping) return Promise.resolve();
-      const started = run(id);
-      driving.set(id, started);
-      return started;
-    },
+    begun: (id) => void unsent.add(id),
+    drive,
     isDriving: (id) => driving.has(id),
+    get isBusy() {
+      return driving.size > 0;
+    },
     settled,
     stop() {
       stopping = true;

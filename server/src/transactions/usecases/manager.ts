@@ -47,6 +47,7 @@ export function createTransactionManager(options: TransactionManagerOptions): Tr
     operator,
     notices: createNotices(paths),
     schedule: upkeep.schedule,
+    isScheduled: upkeep.isScheduled,
     monotonic,
     onError,
   });

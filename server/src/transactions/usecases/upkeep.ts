@@ -13,6 +13,7 @@ const LOOK_FOR_LOST_EVERY = 3000;
 export interface Upkeep {
   /** Has a transaction driven at that time. */
   schedule(id: number, at: number): void;
+  isScheduled(id: number): boolean;
   /** All tell in how many milliseconds they want to run again. */
   drive(): Promise<number>;
   /** Drives what this node owns without knowing: the commit that made it the owner was never confirmed to it. */
@@ -72,6 +73,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     schedule(id, at) {
       pending.set(id, Math.min(at, pending.get(id) ?? at));
     },
+    isScheduled: (id) => pending.has(id),
     async drive() {
       // Nothing is given to a node that others may hold for dead.
       await membership.ensureAlive();

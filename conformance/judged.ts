@@ -1,17 +1,13 @@
+/** Fresh services for the suite to judge. Each has a test file of its own, so that they run side by side. */
 import { after, before, describe } from 'node:test';
 import { freshDatabase } from '../testing/databases.ts';
 import { startWaypost, type WaypostProcess } from '../testing/waypost.ts';
 import { declareSuite } from './suite.ts';
 
-type Target = { name: string; nodes: number; database: boolean };
+export type Judged = { name: string; nodes: number; database: boolean };
 
-const TARGETS: Target[] = [
-  { name: 'embedded store', nodes: 1, database: false },
-  { name: 'PostgreSQL', nodes: 1, database: true },
-  { name: 'two nodes on one PostgreSQL', nodes: 2, database: true },
-];
-
-for (const { name, nodes, database } of TARGETS) {
+/** Declares the whole suite for a service that is started for it. */
+export function judge({ name, nodes, database }: Judged): void {
   describe(`conformance, ${name}`, () => {
     const processes: WaypostProcess[] = [];
     let drop = async () => {};

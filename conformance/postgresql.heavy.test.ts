@@ -1,0 +1,3 @@
+import { judge } from './judged.ts';
+
+judge({ name: 'PostgreSQL', nodes: 1, database: true });

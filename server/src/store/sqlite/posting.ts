@@ -1,0 +1,88 @@
+/** Posting on SQLite: each post is a job of the group commit, and the rows of all of them are inserted together. */
+import type { DatabaseSync } from 'node:sqlite';
+import { mustPostAlone, postAlone } from '../post-alone.ts';
+import { isVolatile, type MessageStore, type NewMessage, type Posting, type PostOutcome } from '../store.ts';
+import type { GroupCommit, WriteBehind } from './group-commit.ts';
+import { createRowBuffer } from './row-buffer.ts';
+
+const MESSAGE = ['id', 'dest', 'pos', 'posted', 'content_type', 'headers', 'expires', 'body'];
+const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries', 'token', 'size'];
+
+export function createPosting(db: DatabaseSync, group: GroupCommit, nextArrival: () => number): MessageStore['post'] {
+  const buffersOf = (schema: 'main' | 'volatile') => ({
+    message: createRowBuffer(db, `${schema}.message`, MESSAGE),
+    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY),
+  });
+  const durable = buffersOf('main');
+  const volatile = buffersOf('volatile');
+  const buffers = [durable.message, durable.delivery, volatile.message, volatile.delivery];
+  const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
+  const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
+  const useLink = db.prepare(
+    `INSERT INTO once_chain (chain, n, expires) VALUES (?, ?, ?)
+     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
+     WHERE once_chain.n = excluded.n - 1 RETURNING n`,
+  );
+  /** Destinations that were seen by posts of this group. No other job has run since, so they are still there. */
+  const present = new Set<number>();
+
+  const behind: WriteBehind = {
+    flush() {
+      present.clear();
+      try {
+        for (const buffer of buffers) buffer.flush();
+      } finally {
+        // One that threw is empty; those after it belong to the same, failed group.
+        behind.discard();
+      }
+    },
+    discard() {
+      present.clear();
+      for (const buffer of buffers) buffer.discard();
+    },
+  };
+
+  function isPresent(destination: number): boolean {
+    if (present.has(destination)) return true;
+    if (hasDestination.get(destination) === undefined) return false;
+    present.add(destination);
+    return true;
+  }
+
+  function insert({ destination, posted }: Posting, message: NewMessage, position: number | null): void {
+    const { id, contentType, headers, delayedUntil, expires, rank, body } = message;
+    const into = isVolatile(id) ? volatile : durable;
+    const life = position === null ? null : expires;
+    into.message.add(id, destination, position, posted, contentType, headers, life, body);
+    if (position !== null) return;
+    const state = delayedUntil === null ? 0 : 2;
+    into.delivery.add(id, destination, rank, nextArrival(), state, delayedUntil, expires, 0, 0, body.length);
+  }
+
+  function post(posting: Posting): PostOutcome {
+    const { destination, kind, messages, once } = posting;
+    if (!isPresent(destination)) return 'no-destination';
+    if (once !== undefined && useLink.get(once.chain, once.n, once.expires) === undefined) return 'once-used';
+    let position: number | null = null;
+    if (kind === 'topic') {
+      const row = advanceTopic.get(messages.length, destination) as { last: number };
+      position = row.last - messages.length;
+    }
+    for (const message of messages) {
+      if (position !== null) position++;
+      insert(posting, message, position);
+    }
+    return 'stored';
+  }
+
+  return (posting) => {
+    let bytes = 0;
+    let grows = false;
+    for (const { id, body, headers } of posting.messages) {
+      bytes += body.length + headers.length;
+      if (!isVolatile(id)) grows = true;
+    }
+    if (mustPostAlone(posting)) return group.transaction((tx) => postAlone(tx, posting), { bytes, grows });
+    return group.submit(() => post(posting), { bytes, grows, behind });
+  };
+}
