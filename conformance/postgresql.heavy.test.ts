@@ -1,3 +1,3 @@
-import { judge } from './judged.ts';
+import { judge } from './judged.fixtures.ts';
 
 judge({ name: 'PostgreSQL', nodes: 1, database: true });

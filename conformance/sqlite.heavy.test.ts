@@ -1,3 +1,3 @@
-import { judge } from './judged.ts';
+import { judge } from './judged.fixtures.ts';
 
 judge({ name: 'embedded store', nodes: 1, database: false });
