@@ -41,6 +41,7 @@ export function createParticipants(): Participants {
     });
   });
   let base: Promise<string> | undefined;
+  let count = 0;
   const listen = () =>
     new Promise<string>((resolve) => {
       server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
@@ -50,7 +51,8 @@ export function createParticipants(): Participants {
   return {
     async participant(hint = 'participant') {
       base ??= listen();
-      const path = `/${hint}-${known.size + 1}/state`;
+      // Numbered before anything is waited for: several may be made at once.
+      const path = `/${hint}-${++count}/state`;
       const made = createParticipant(`${await base}${path}`);
       known.set(path, made);
       return made;

@@ -132,7 +132,7 @@ export function operator(world: World): void {
     assert.ok(!kept.links.some(({ rel }) => rel === 'acknowledge'));
     assert.equal((await noticeAbout(transaction, 'all')).kind, notice.kind);
     one.release();
-    (await client.post(linkOf(kept, 'retry-now'))).expect(204);
+    (await client.post(linkOf(notice, 'retry-now'))).expect(204);
     assert.equal(await manager.ended(transaction), 'committed');
   });
 

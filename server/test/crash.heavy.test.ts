@@ -46,14 +46,14 @@ async function survives(context: TestContext, data: Data, nodes: number, kills: 
   }
 }
 
-test('SQLite: nothing answered is lost and nothing comes twice', { timeout: 300_000 }, async (context) => {
+test('SQLite: nothing answered is lost and nothing comes twice', { timeout: 600_000 }, async (context) => {
   await survives(context, { data: temporaryFolder() }, 1, KILLS);
 });
 
-test('PostgreSQL: nothing answered is lost and nothing comes twice', { timeout: 300_000 }, async (context) => {
+test('PostgreSQL: nothing answered is lost and nothing comes twice', { timeout: 600_000 }, async (context) => {
   await survives(context, { database: await cluster.createDatabase() }, 1, KILLS);
 });
 
-test('PostgreSQL: two nodes, of which any one is killed', { timeout: 300_000 }, async (context) => {
+test('PostgreSQL: two nodes, of which any one is killed', { timeout: 600_000 }, async (context) => {
   await survives(context, { database: await cluster.createDatabase() }, 2, Math.ceil(KILLS / 2));
 });

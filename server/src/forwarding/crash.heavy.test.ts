@@ -81,7 +81,7 @@ async function drain(node: CrashNode, queue: string): Promise<number[]> {
 }
 
 forEachEngine('forwarding and target killed at random', (engine) => {
-  test(`${KILLS} times each`, { timeout: 240_000 }, async (t) => {
+  test(`${KILLS} times each`, { timeout: 600_000 }, async (t) => {
     const seed = chooseSeed();
     t.diagnostic(`WAYPOST_CRASH_SEED=${seed}`);
     const random = seededRandom(seed);

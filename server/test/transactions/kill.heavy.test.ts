@@ -134,9 +134,9 @@ async function judge(manager: string, attempts: readonly Attempt[], books: reado
 }
 
 describe('transactions of processes that are killed', () => {
-  test('SQLite', { timeout: 240_000 }, (t) => survives({ data: temporaryFolder() }, 1, (text) => t.diagnostic(text)));
+  test('SQLite', { timeout: 600_000 }, (t) => survives({ data: temporaryFolder() }, 1, (text) => t.diagnostic(text)));
 
-  test('PostgreSQL, two nodes', { timeout: 240_000 }, async (t) => {
+  test('PostgreSQL, two nodes', { timeout: 600_000 }, async (t) => {
     const { url, drop } = await freshDatabase();
     await survives({ database: url }, 2, (text) => t.diagnostic(text));
     await drop();

@@ -37,6 +37,7 @@ describe('a rollback overtakes a commit', () => {
       store: seen,
       membership: createMember({
         store: seen,
+        // Each node is at a place of its own: nobody takes over what another one has.
         place: () => ({ name: randomUUID(), process: 1 }),
         isOtherRunning: () => true,
         isAlone: false,

@@ -278,7 +278,7 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
     const view = still.length > 0 ? undefined : await first.manager.transactions.get(transaction.id);
     if (view !== undefined && isFinal(view.transaction.state) && stage.stragglers.length === 0) {
       await asked;
-      await comeToRest(stage.nodes, duties);
+      await comeToRest(stage.nodes, duties, transaction.id);
       return { view, told: { answer }, crashes };
     }
     // Quick at first, when something happens at every step; later only the last stragglers are waited for.
@@ -298,10 +298,10 @@ export async function runTransaction(world: World): Promise<{ view: TransactionV
 }
 
 /** Nodes look once more at news of the end, and duties that stood still go on: all before the store may be closed. */
-async function comeToRest(nodes: readonly Node[], duties: readonly Promise<void>[]): Promise<void> {
+async function comeToRest(nodes: readonly Node[], duties: readonly Promise<void>[], id: number): Promise<void> {
   for (const node of nodes) node.resume();
   await Promise.all(duties);
-  while (nodes.some(({ manager }) => manager.coordinator.isBusy)) {
+  while (nodes.some(({ manager }) => manager.coordinator.isDriving(id))) {
     await Promise.all(nodes.map(({ manager }) => manager.coordinator.settled()));
   }
 }

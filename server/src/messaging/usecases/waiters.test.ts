@@ -63,3 +63,13 @@ test('who waits at a destination that changed is sent home, asleep or looking', 
   for (const waiter of [asleep, looking, looker, elsewhere]) waiter.leave();
   assert.equal(waiters.size, 0);
 });
+
+test('one that is woken and dismissed during its look looks once more before it goes', async () => {
+  const waiters = createWaiters(10);
+  const looking = waiters.enter(1, true);
+  waiters.wake(1, 1);
+  waiters.dismiss(1);
+  assert.equal(await looking.sleep(performance.now() + FAR), true);
+  assert.equal(await looking.sleep(performance.now() + FAR), false);
+  looking.leave();
+});

@@ -69,11 +69,13 @@ export function createWaiters(limit: number): Waiters {
 
   function sleep(entry: Entry, deadline: number): Promise<boolean> {
     const left = deadline - performance.now();
-    if (stopped || entry.dismissed || left <= 0) return Promise.resolve(false);
+    if (stopped || left <= 0) return Promise.resolve(false);
+    // Also when it is dismissed: the first dead letter comes together with the change of its queue, and is to be taken.
     if (entry.woken) {
       entry.woken = false;
       return Promise.resolve(true);
     }
+    if (entry.dismissed) return Promise.resolve(false);
     return new Promise((resolve) => {
       const timer = setTimeout(() => entry.end?.(false), left);
       entry.end = (woken) => {

@@ -46,8 +46,6 @@ export interface Coordinator {
   drive(id: number): Promise<void>;
   /** Whether this transaction is being driven. */
   isDriving(id: number): boolean;
-  /** Whether something is being driven. */
-  readonly isBusy: boolean;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
   /** Breaks off what is under way and takes no further step; resolves when all is noted. */
@@ -336,9 +334,6 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     begun: (id) => void unsent.add(id),
     drive,
     isDriving: (id) => driving.has(id),
-    get isBusy() {
-      return driving.size > 0;
-    },
     settled,
     stop() {
       stopping = true;
