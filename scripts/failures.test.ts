@@ -24,6 +24,14 @@ test('names everything that failed, a check and a test', () => {
   assert.equal(told, [...lines, '      at a/b.test.ts:8:1', ''].join('\n'));
 });
 
+test('those that have nothing to tell do not take the place of others', () => {
+  const cancelled = Array.from({ length: 100 }, (_, index) => ({ name: `test ${index}`, error: '' }));
+  assert.match(
+    tellFailures([...cancelled, { name: 'last', error: 'Error: the cause' }]),
+    /✖ last\n {2}Error: the cause\n$/,
+  );
+});
+
 test('however much failed, and however much there is to say of it, the end stays readable', () => {
   const failures = Array.from({ length: 500 }, (_, index) => ({
     name: `test ${index}`,

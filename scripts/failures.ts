@@ -34,9 +34,10 @@ export function gatherFailures(events: TestsStream, root: string): Failure[] {
   });
   events.on('test:fail', (data) => {
     const { error } = data.details;
-    // A suite fails with its tests, and they are told.
-    if ('failureType' in error && error.failureType === 'subtestsFailed') return;
-    add(data, messageOf(error));
+    const failure = 'failureType' in error ? error.failureType : undefined;
+    // A suite fails with its tests, and they are told; a test whose suite could not even begin has nothing to tell.
+    if (failure === 'subtestsFailed') return;
+    add(data, failure === 'cancelledByParent' ? '' : messageOf(error));
   });
   return failures;
 }
@@ -50,9 +51,10 @@ function messageOf(error: Error): string {
 /** The end of the output: all that failed, each with the beginning of its error. */
 export function tellFailures(failures: readonly Failure[]): string {
   if (failures.length === 0) return '';
-  const told = failures.map(({ name, place, error }, index) => {
+  let errors = 0;
+  const told = failures.map(({ name, place, error }) => {
     const head = `✖ ${name}${place === undefined ? '' : `\n  at ${place}`}`;
-    return index < MOST_ERRORS && error !== '' ? `${head}\n${shortened(error)}` : head;
+    return error !== '' && errors++ < MOST_ERRORS ? `${head}\n${shortened(error)}` : head;
   });
   return `Failed:\n\n${told.join('\n\n')}\n`;
 }

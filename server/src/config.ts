@@ -151,7 +151,7 @@ export const settings = {
   'max-buffered': number(256 * MIB, 'most bytes of request bodies held in memory at once', { min: MIB }),
   'remember-ids': seconds(86_400, 'how long client-chosen message ids are remembered after the message left', 0),
   'max-timeout': seconds(3600, 'longest timeout of a transaction', 1),
-  'keep-transactions': seconds(86_400, 'how long finished transactions are kept'),
+  'keep-transactions': seconds(86_400, 'how long finished transactions are kept, and then remembered as gone'),
   'once-lifetime': seconds(604_800, 'how long a create-next link can be used, and is remembered after its use', 1),
   'forward-patience': seconds(259_200, 'how long a message is tried that a subscriber cannot take', 0),
   'max-subscribers': number(1000, 'most subscribers of a destination', { min: 1 }),

@@ -8,6 +8,10 @@ const EMPTY = Buffer.alloc(0);
 const FAIL = Symbol('fail');
 type ReadMessage = IncomingMessage & { [FAIL]?: (problem: Problem) => void };
 
+/** Without one, a request is whole when its head is, which the parser notes only after the request was handed over. */
+export const announcesBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+
 export interface BodyReader {
   read(message: IncomingMessage): Promise<Buffer> | Buffer;
   /** What is wrong with a body that has been announced but not sent yet. */
@@ -63,8 +67,7 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
     refuse,
     fail: (message, problem) => (message as ReadMessage)[FAIL]?.(problem),
     read(message) {
-      const { headers } = message;
-      if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;
+      if (!announcesBody(message)) return EMPTY;
       const refusal = refuse(message);
       if (refusal !== undefined) throw refusal;
       return collect(message);

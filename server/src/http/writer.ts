@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
+import { announcesBody } from './body.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks } from './links.ts';
@@ -128,12 +129,13 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
-  if ((!message.complete || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
+  const isRead = message.complete || !announcesBody(message);
+  if ((!isRead || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (!message.complete && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  if (!isRead && message.headers.expect === undefined) endAfterRequest(message, response, content);
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
 }

@@ -8,6 +8,7 @@ import { forwarding } from './migrations/0003-forwarding.ts';
 import { transactions } from './migrations/0004-transactions.ts';
 import { consumers } from './migrations/0005-consumers.ts';
 import { nodes } from './migrations/0006-nodes.ts';
+import { forgottenTransactions } from './migrations/0007-forgotten-transactions.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -21,7 +22,15 @@ export interface Migration {
 }
 
 /** In the order of their versions; a landed one never changes. */
-export const migrations: readonly Migration[] = [messaging, operator, forwarding, transactions, consumers, nodes];
+export const migrations: readonly Migration[] = [
+  messaging,
+  operator,
+  forwarding,
+  transactions,
+  consumers,
+  nodes,
+  forgottenTransactions,
+];
 
 export const SCHEMA_VERSION = migrations.length;
 

@@ -19,6 +19,7 @@ import {
   participantsOf,
   takePhaseTwo,
 } from './queries/log.ts';
+import { wasForgotten } from './queries/ownership.ts';
 import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
 import type { EndWatch } from './usecases/end-watch.ts';
@@ -72,11 +73,6 @@ export interface TransactionOptions {
 export function createTransactions(options: TransactionOptions): Transactions {
   const { store, sealer, coordinator, membership, endWatch, maxTimeout } = options;
 
-  const gone = (id: number, watermark: number): Problem =>
-    id < watermark
-      ? new Problem('transaction-gone', 'the transaction ended and has been forgotten')
-      : new Problem('not-found', 'there is no such transaction');
-
   async function get(id: number): Promise<TransactionView> {
     return store.read((tx) => load(tx, id));
   }
@@ -88,8 +84,9 @@ export function createTransactions(options: TransactionOptions): Transactions {
   }
 
   async function missing(tx: Tx, id: number): Promise<Problem> {
-    const row = await tx.get<{ number: number }>(`SELECT number FROM meta WHERE name = 'next-id'`);
-    return gone(id, row?.number ?? 0);
+    return (await wasForgotten(tx, id))
+      ? new Problem('transaction-gone', 'the transaction ended and has been forgotten')
+      : new Problem('not-found', 'there is no such transaction');
   }
 
   /** Runs a job with the transaction's row locked. */

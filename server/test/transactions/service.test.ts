@@ -107,7 +107,7 @@ forEachEngine('transactions of running services', (engine) => {
     }
   });
 
-  test('a finished transaction is forgotten after its time: 410, also for its participants', async () => {
+  test('a finished transaction is forgotten after its time: 410, also for its participants, and at last 404', async () => {
     const one = remote.add();
     const path = await begin(node(0));
     assert.equal((await register(node(0), path, [one.uri])).status, 201);
@@ -115,6 +115,7 @@ forEachEngine('transactions of running services', (engine) => {
     await eventually('it is forgotten', async () => (await request(node(0).url + path)).status === 410, 40_000);
     assert.equal((await end(node(0), path, 'committed')).status, 410);
     assert.equal((await register(node(0), path, [one.uri])).status, 410);
+    await eventually('nobody knows of it', async () => (await request(node(0).url + path)).status === 404, 40_000);
   });
 
   /** A commit under way whose participant is deaf to this order. */

@@ -37,17 +37,28 @@ export async function ownedRunning(tx: Tx, node: string, after: number, limit: n
   return (await tx.all<{ id: number }>(text, [node, after, limit])).map(({ id }) => id);
 }
 
-/** Forgets transactions that ended long ago. Gives how many. */
-export async function forgetFinished(tx: Tx, before: number, limit: number): Promise<number> {
-  const rows = await tx.all<{ id: number }>(
-    `DELETE FROM txn WHERE id IN
-       (SELECT id FROM txn WHERE finished IS NOT NULL AND finished <= $1 ORDER BY finished LIMIT $2 ${tx.dialect.skipLocked})
-     RETURNING id`,
-    [before, limit],
-  );
+/** Forgets transactions that ended long ago, but for the fact that they were there. Gives how many. */
+export async function forgetFinished(tx: Tx, before: number, until: number, limit: number): Promise<number> {
+  const { skipLocked, list, inList } = tx.dialect;
+  const text = `SELECT id FROM txn WHERE finished IS NOT NULL AND finished <= $1 ORDER BY finished LIMIT $2 ${skipLocked}`;
+  const rows = await tx.all<{ id: number }>(text, [before, limit]);
   if (rows.length === 0) return 0;
-  await tx.run(`DELETE FROM participant WHERE txn ${tx.dialect.inList('$1')}`, [
-    tx.dialect.list(rows.map(({ id }) => id)),
-  ]);
+  const ids = list(rows.map(({ id }) => id));
+  await tx.run(`INSERT INTO forgotten_txn (id, until) SELECT id, $2 FROM txn WHERE id ${inList('$1')}`, [ids, until]);
+  await tx.run(`DELETE FROM txn WHERE id ${inList('$1')}`, [ids]);
+  await tx.run(`DELETE FROM participant WHERE txn ${inList('$1')}`, [ids]);
   return rows.length;
+}
+
+/** Forgets that too. Gives how many. */
+export function forgetForgotten(tx: Tx, now: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM forgotten_txn WHERE id IN
+       (SELECT id FROM forgotten_txn WHERE until <= $1 ORDER BY until LIMIT $2 ${tx.dialect.skipLocked})`,
+    [now, limit],
+  );
+}
+
+export async function wasForgotten(tx: Tx, id: number): Promise<boolean> {
+  return (await tx.get('SELECT 1 FROM forgotten_txn WHERE id = $1', [id])) !== undefined;
 }

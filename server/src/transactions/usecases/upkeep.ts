@@ -2,7 +2,14 @@
 import type { Membership } from '../../nodes/membership.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { decideRollback, makeDue } from '../queries/log.ts';
-import { forgetFinished, overdue, ownedRunning, takeOver, withDueParticipants } from '../queries/ownership.ts';
+import {
+  forgetFinished,
+  forgetForgotten,
+  overdue,
+  ownedRunning,
+  takeOver,
+  withDueParticipants,
+} from '../queries/ownership.ts';
 import type { Coordinator } from './coordinator.ts';
 
 const CHUNK = 100;
@@ -96,8 +103,11 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     },
     async forget() {
       const now = store.now();
-      const forgotten = await store.transaction((tx) => forgetFinished(tx, now - keptMilliseconds, CHUNK));
-      return forgotten >= CHUNK ? 0 : FORGET_EVERY;
+      const [forgotten, lost] = await store.transaction(async (tx) => [
+        await forgetFinished(tx, now - keptMilliseconds, now + keptMilliseconds, CHUNK),
+        await forgetForgotten(tx, now, CHUNK),
+      ]);
+      return Math.max(forgotten, lost) >= CHUNK ? 0 : FORGET_EVERY;
     },
   };
 }
