@@ -78,7 +78,9 @@ export function createEngine(parts: EngineParts): Engine {
       while (!stopped && roster.get(runner.id) === runner) {
         runner.woken = false;
         const outcome = await advance(runner);
-        if (outcome === 'over') leave(runner);
+        if (outcome === 'over' && !runner.woken) leave(runner);
+        // Something came while it was let go; it may have been given back to this node, whose it is the store tells.
+        else if (outcome === 'over') runner.stale = true;
         else if (outcome === 'idle' && !runner.woken) break;
       }
     } catch (error) {
@@ -130,7 +132,8 @@ export function createEngine(parts: EngineParts): Engine {
   async function refresh(id: number): Promise<boolean> {
     changedDestinations.delete(id);
     const found = (await store.read((tx) => destinationsById(tx, [id]))).get(id);
-    for (const runner of roster.of(id)) if (found !== undefined) runner.destination = found;
+    if (found === undefined) changedDestinations.add(id);
+    else for (const runner of roster.of(id)) runner.destination = found;
     return found !== undefined;
   }
 
