@@ -11,6 +11,14 @@ import { Problem } from '../problems.ts';
 import { STATE_TYPE } from '../transactions/state-document.ts';
 import { elementsOfJson, elementsOfXml, kinds, type ReservationKind } from './reservation.ts';
 import type { Reservations } from './reservations.ts';
+import {
+  newReservationShape,
+  newStateShape,
+  outcomeShape,
+  reservationListShape,
+  reservationShape,
+  stateShape,
+} from './shapes.ts';
 import { outcomeDocument, reservationDocument, reservationList, stateDocument } from './views.ts';
 
 const AREA = 'Reservations';
@@ -29,7 +37,10 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const create: Operation = {
     summary: `Reserve, as part of a transaction that is linked`,
     accepts: acceptedTypes(input),
+    input: newReservationShape(kind),
     produces,
+    output: reservationShape(kind),
+    gives: { 200: ['Location', 'ETag'] },
     answers: { 200: 'Reserved; Location names it' },
     problems: ['bad-body', 'invalid', 'conflict', 'unsupported-media-type'],
     async handle(request) {
@@ -61,12 +72,13 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const list: Operation = {
     summary: 'The reservations, newest first',
     query: pagingQuery,
+    output: reservationListShape(kind),
     answers: { 200: 'A page of them' },
     async handle(request) {
       const page = readPage(request);
       const slice = sliceOf(page, await reservations.list(kind, page));
       const items = slice.items.map((reservation) => ({ reservation, word: reservations.wordOf(reservation) }));
-      const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, ({ id }) => String(id))];
+      const links = pageLinks(request, slice, ({ id }) => String(id));
       return { status: 200, document: reservationList(kind, items, links) };
     },
   };
@@ -74,6 +86,8 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const read: Operation = {
     summary: 'A reservation',
     produces,
+    output: reservationShape(kind),
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The reservation' },
     problems: ['not-found'],
     async handle(request) {
@@ -85,6 +99,8 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const readState: Operation = {
     summary: 'The state of the reservation in its transaction',
     produces: [STATE_TYPE, 'application/json'],
+    output: stateShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The state; none is named at first' },
     problems: ['not-found'],
     async handle(request) {
@@ -96,7 +112,10 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const changeState: Operation = {
     summary: 'Prepare, commit or roll back; for the transaction manager, in its order',
     accepts: [STATE_TYPE, 'application/xml', 'application/json'],
+    input: newStateShape,
     produces: [STATE_TYPE, 'application/json'],
+    output: stateShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The state was changed, or was so before' },
     problems: ['not-found', 'out-of-turn', 'conflict', 'invalid'],
     async handle(request) {
@@ -113,6 +132,7 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const readOutcome: Operation = {
     summary: `The ${outcome} that a committed reservation became`,
     produces: [outcomeType, 'application/json'],
+    output: outcomeShape(kind, outcome),
     answers: { 200: `The ${outcome}` },
     problems: ['not-found'],
     async handle(request) {
