@@ -8,7 +8,7 @@ import { oneOf } from '../kinds.ts';
 import { paths } from '../paths.ts';
 import { Problem } from '../problems.ts';
 import type { Operator } from './operator.ts';
-import { MAX_TEXT, noticeAcknowledgementShape, noticeListShape, noticeShape } from './shapes.ts';
+import { MAX_TEXT, noticeAcknowledgementShape, noticeListShape, noticeShape } from './shapes.routes.ts';
 import { noticeDocument } from './views.ts';
 
 const AREA = 'Operator';

@@ -2,6 +2,7 @@
 import { location } from '../http/answer.ts';
 import { readAtomLinks } from '../http/atom.ts';
 import { acceptedTypes, type InputFields, mediaTypeOf, readFields, readXml } from '../http/input.ts';
+import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../http/paging.ts';
 import type { Request } from '../http/request.ts';
@@ -18,7 +19,7 @@ import {
   reservationListShape,
   reservationShape,
   stateShape,
-} from './shapes.ts';
+} from './shapes.routes.ts';
 import { outcomeDocument, reservationDocument, reservationList, stateDocument } from './views.ts';
 
 const AREA = 'Reservations';
@@ -36,6 +37,7 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
 
   const create: Operation = {
     summary: `Reserve, as part of a transaction that is linked`,
+    headers: { Link: 'rel="transaction" names the transaction, unless a link in the body does' },
     accepts: acceptedTypes(input),
     input: newReservationShape(kind),
     produces,
@@ -61,9 +63,11 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
     const root =
       isXml && request.body.length > 0 && readFields(request, input) ? readXml(request.body, 'reservation') : undefined;
     const links = root === undefined ? jsonLinks(fields) : readAtomLinks(root);
-    const transaction = links.find(({ rel }) => rel === 'transaction')?.href;
+    const transaction = links.find(({ rel }) => rel === 'transaction')?.href ?? linkedBy(request);
     if (transaction === undefined || transaction === '') {
-      const detail = 'must have a link of relation transaction';
+      const detail =
+        'must have a link of relation transaction: an element <link rel="transaction" href="…"/>, ' +
+        'in JSON a member "links": [{"rel": "transaction", "href": "…"}], or a Link field';
       throw new Problem('invalid', `a reservation ${detail}`, { errors: [{ pointer: '/links', detail }] });
     }
     return { transaction, elements: root === undefined ? elementsOfJson(fields) : elementsOfXml(root) };
@@ -154,6 +158,12 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
     },
     { resource: paths.outcome[kind], title: `A ${outcome}`, area: AREA, operations: { GET: readOutcome } },
   ];
+}
+
+/** The transaction may be linked as messages link theirs. */
+function linkedBy({ headers: { link } }: Request): string | undefined {
+  if (typeof link !== 'string') return undefined;
+  return readLinkField(link).find(({ rels }) => rels.includes('transaction'))?.href;
 }
 
 function jsonLinks(fields: InputFields): { rel: string; href: string }[] {

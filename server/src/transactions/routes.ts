@@ -1,7 +1,7 @@
 /** HTTP of the transaction manager. */
 import { type Answer, location, noContent } from '../http/answer.ts';
 import { acceptedTypes, mediaTypeOf, readFields, unsupported } from '../http/input.ts';
-import { parseLinks } from '../http/links.ts';
+import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import type { Outbound } from '../http/outbound/outbound.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../http/paging.ts';
@@ -22,7 +22,7 @@ import {
   resolutionShape,
   transactionListShape,
   transactionShape,
-} from './shapes.ts';
+} from './shapes.routes.ts';
 import { DEFAULT_TIMEOUT } from './transaction.ts';
 import type { Registration, ResolvedOutcome, Transactions, TransactionView } from './transactions.ts';
 import {
@@ -117,7 +117,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
     async handle(request) {
       const { state } = readFields(request, input);
       if (state !== 'committed' && state !== 'rolled-back') {
-        const detail = 'must be committed or rolled-back';
+        const detail = 'must be committed or rolled-back, as in <transaction state="committed"/> or state=committed';
         throw new Problem('invalid', `state ${detail}`, { errors: [{ pointer: '/state', detail }] });
       }
       const { respondAsync, wait = LONGEST_WAIT } = request.prefer;
@@ -312,14 +312,6 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
       operations: { POST: retryNow },
     },
   ];
-}
-
-function readLinkField(field: string) {
-  try {
-    return parseLinks(field);
-  } catch (error) {
-    throw new Problem('bad-header', `the Link field cannot be read: ${(error as Error).message}`);
-  }
 }
 
 /** How it ended otherwise than was wanted; undefined while it may still end so. */

@@ -27,10 +27,9 @@ export function newReservationShape(kind: ReservationKind): Shape {
     name: `new-${kind}-reservation`,
     schema: {
       type: 'object',
-      required: ['links'],
       properties: {
         ...elements[kind],
-        links: { ...links, minItems: 1, description: 'one of relation transaction: the transaction it is part of' },
+        links: { ...links, description: 'one of relation transaction, unless the Link field has it' },
       },
       additionalProperties: true,
     },
