@@ -18,6 +18,12 @@ test('the command hands the exit code on', () => {
   assert.equal(stderr, 'waypost: unknown flag --prot. Did you mean --port? See --help.\n');
 });
 
+test('the command tells its version', () => {
+  const { status, stdout } = spawnSync(process.execPath, [COMMAND, '--version'], { encoding: 'utf8' });
+  assert.equal(status, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\S*\n$/);
+});
+
 test('a data folder that cannot be made is told in one line, at once', () => {
   const args = [COMMAND, 'serve', '--port', '0', '--data', '/proc/waypost'];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 });

@@ -1,10 +1,12 @@
 /** The `waypost` command. */
+import { readFileSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 const USAGE = `Usage: waypost <command>
 
   serve [flags]   start the service; see waypost serve --help
+  --version       print the version
 `;
 
 // Most of a start is reading and compiling the sources: with the results of the last start it takes half as long. They
@@ -18,6 +20,11 @@ if (command === 'serve') {
   // Now, since a process that is killed writes nothing when it ends.
   flushCompileCache();
   process.exitCode = await serve(args);
+} else if (command === '--version' || command === 'version') {
+  const about = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  process.stdout.write(`${about.version}\n`);
 } else if (command === undefined || command === '--help' || command === 'help') process.stdout.write(USAGE);
 else {
   process.stderr.write(`waypost: unknown command "${command}"\n\n${USAGE}`);

@@ -34,6 +34,14 @@ export function crawling(world: World): void {
     for (const { href, foundOn } of links) expectAbsolute(href, `${href} on ${foundOn}`);
   });
 
+  it('G2 no document names the same link twice', async () => {
+    const { pages } = await world.crawl();
+    for (const { url, answer } of pages) {
+      const named = answer.links.map(({ rel, href, title }) => `${rel} ${href} ${title ?? ''}`);
+      assert.deepEqual(named, [...new Set(named)], url);
+    }
+  });
+
   it('G3 no link leads beside the base under which the service is seen', async () => {
     const { links } = await world.crawl();
     const origins = new Set(client.bases.map((base) => new URL(base).origin));

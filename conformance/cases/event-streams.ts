@@ -51,6 +51,26 @@ export function eventStreams(world: World): void {
     });
   });
 
+  it('A17 Accept: text/event-stream on first streams the topic from its beginning, and resumes like next', async () => {
+    const topic = await world.topic();
+    const first = await follow(world, topic, 'first');
+    await world.post(topic, ['one', 'two']);
+    let id = '';
+    await streaming(first, async (stream) => {
+      assert.equal(stream.status, 200);
+      const events = await stream.take(2);
+      assert.deepEqual(texts(events), ['one', 'two']);
+      id = events[0]?.id ?? '';
+      await world.post(topic, ['three']);
+      assert.equal(read(await stream.next()).data, 'three');
+    });
+    const headers = { 'last-event-id': id };
+    await streaming(first, async (stream) => assert.deepEqual(texts(await stream.take(2)), ['two', 'three']), {
+      headers,
+    });
+    assert.equal((await client.get(first)).expect(200).text(), 'one');
+  });
+
   it('A17 what is posted wakes the streams of every node', async () => {
     const topic = await world.topic();
     const next = await nextOf(topic);

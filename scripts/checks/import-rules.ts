@@ -10,7 +10,7 @@ export type Role = { name: string; files: string[]; may: string[]; mayTypes?: st
 export type Restriction = { target: string[]; onlyFrom: string[]; reason: string };
 
 const AREAS = '{messaging,operator,forwarding,transactions,reservations,consumers}';
-const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log}.ts';
+const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log,slips}.ts';
 /** Pure readers that rules may use: they know nothing of a request. */
 const PURE = [
   'server/src/{problems,kinds}.ts',

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import { cidr, type Kind } from './kinds.ts';
+import { nearestName } from './slips.ts';
 
 interface Setting<T> {
   readonly default: T;
@@ -205,29 +206,9 @@ function readFlags(args: readonly string[]): Record<string, string | undefined> 
     const name = flag?.replace(/^-+/, '') ?? '';
     if (flag === undefined || name in table)
       throw new ConfigError(`${message.replaceAll('\n', ' ').replace(/\.?$/, '.')} See --help.`);
-    const near = nearest(name);
+    const near = nearestName(name, names);
     throw new ConfigError(`unknown flag ${flag}.${near === undefined ? '' : ` Did you mean --${near}?`} See --help.`);
   }
-}
-
-/** The setting whose name is the fewest edits away, if that is near enough to be a slip. */
-function nearest(given: string): string | undefined {
-  const ranked = names.map((name) => ({ name, edits: editDistance(given, name) })).sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best !== undefined && best.edits <= Math.max(2, best.name.length / 3) ? best.name : undefined;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }
 
 export function helpText(): string {

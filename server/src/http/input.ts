@@ -99,7 +99,15 @@ function isPlain({ children, text, attributes }: XmlElement): boolean {
   return text.trim() !== '' || Object.keys(attributes).length === 0;
 }
 
+/** What a body is that says it is a form, as curl has it say unless told otherwise. */
+const lookAlikes: Readonly<Record<string, string>> = { '{': 'JSON', '[': 'JSON', '<': 'XML' };
+
 function readForm(body: Buffer): InputFields {
+  const found = lookAlikes[body.toString('latin1', 0, 100).trimStart().charAt(0)];
+  if (found !== undefined) {
+    const detail = `the body looks like ${found}, but its Content-Type is ${FORM}`;
+    throw new Problem('bad-body', `${detail}; send it with Content-Type: application/${found.toLowerCase()}`);
+  }
   let form: Map<string, string[]>;
   try {
     form = parseForm(body);

@@ -1,4 +1,5 @@
 /** The Link header field (RFC 8288): written for every answer, read from requests and from other services' answers. */
+import { Problem } from '../problems.ts';
 import { atEnd, type Parameter, readParameters, skipSpaces } from './field-reader.ts';
 
 /** A link to be written. `method` stands in bodies only: the header has no place for it. */
@@ -134,5 +135,17 @@ function decodeExtended(value: string | undefined): string | undefined {
     return decodeURIComponent(encoded);
   } catch {
     return undefined;
+  }
+}
+
+/** The links of a request's Link field. Throws 400 when it cannot be read. */
+export function readLinkField(field: string): ParsedLink[] {
+  try {
+    return parseLinks(field);
+  } catch (error) {
+    if (!(error instanceof LinkError)) throw error;
+    throw new Problem('bad-header', `the Link field cannot be read: ${error.message}`, {
+      errors: [{ header: 'Link', detail: error.message }],
+    });
   }
 }

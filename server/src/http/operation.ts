@@ -14,6 +14,8 @@ export interface Shape {
   /** As JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
   readonly example?: unknown;
+  /** The example in XML, whose form a schema cannot tell. */
+  readonly xml?: string;
 }
 
 export interface Operation {

@@ -1,11 +1,27 @@
 /** Query parameters: which ones an operation knows, and reading them. */
 import type { Kind } from '../kinds.ts';
-import { type FieldError, Problem } from '../problems.ts';
+import { type FieldError, MOST_FIELD_ERRORS, Problem, shown } from '../problems.ts';
+import { slipOf } from '../slips.ts';
 
 export type QuerySpec = Readonly<Record<string, { readonly kind: Kind<unknown>; readonly help: string }>>;
 
 type KindValue<K> = K extends Kind<infer T> ? T : never;
 export type QueryValues<S extends QuerySpec> = { readonly [Name in keyof S]?: KindValue<S[Name]['kind']> };
+
+/** Refuses names that can only be slips of known ones: what was asked for would otherwise silently not happen. */
+export function refuseSlips(query: URLSearchParams, spec: QuerySpec = {}): void {
+  const names = Object.keys(spec);
+  const errors: FieldError[] = [];
+  for (const given of new Set(query.keys())) {
+    if (errors.length === MOST_FIELD_ERRORS) break;
+    const meant = names.includes(given) ? undefined : slipOf(given, names);
+    if (meant !== undefined) errors.push({ parameter: shown(given), detail: `is not known here; ${meant} is` });
+  }
+  if (errors.length === 0) return;
+  throw new Problem('bad-query', errors.map(({ parameter, detail }) => `${parameter} ${detail}`).join('; '), {
+    errors,
+  });
+}
 
 /** Reads the parameters a handler knows; others are ignored, so that a newer client can talk to an older service. */
 export function readQuery<S extends QuerySpec>(query: URLSearchParams, spec: S): QueryValues<S> {

@@ -7,6 +7,7 @@ import type { Answer } from './answer.ts';
 import { type BaseUrlOptions, baseOf } from './base-url.ts';
 import type { BodyReader } from './body.ts';
 import { allowedMethods, type Method, type Operation, type Refusal, type Route } from './operation.ts';
+import { refuseSlips } from './parameters.ts';
 import { HttpRequest } from './request.ts';
 import { type Exchange, writeAnswer, writeProblem } from './writer.ts';
 
@@ -50,7 +51,10 @@ export function createRouter(options: RouterOptions): Dispatch {
       } catch {
         throw new Problem('bad-request', 'the address contains a percent sign that is not followed by two hex digits');
       }
-      throw new Problem('not-found', 'no resource has this address');
+      const shorter = path.replace(/\/+$/, '');
+      const isThere = shorter !== path && shorter !== '' && router.find('GET', shorter)?.store !== undefined;
+      const hint = isThere ? 'leave out the slash at its end' : 'start at / and follow links';
+      throw new Problem('not-found', `no resource has this address; ${hint}`);
     }
     return { route, parameters: found.params as Record<string, string> };
   }
@@ -68,11 +72,16 @@ export function createRouter(options: RouterOptions): Dispatch {
     const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
     if (operation === undefined) return refuse(request, route, method, allow);
     const body = bodies.read(message);
-    return body instanceof Promise ? handleWith(body, request, operation) : operation.handle(request);
+    return body instanceof Promise ? handleWith(body, request, operation) : handle(request, operation);
   }
 
   async function handleWith(body: Promise<Buffer>, request: HttpRequest, operation: Operation): Promise<Answer> {
     request.body = await body;
+    return handle(request, operation);
+  }
+
+  function handle(request: HttpRequest, operation: Operation): Answer | Promise<Answer> {
+    if (request.query.size > 0) refuseSlips(request.query, operation.query);
     return operation.handle(request);
   }
 

@@ -2,8 +2,7 @@
  * Which header fields of a posting request become part of the message and are handed on to its receivers (A10).
  * Everything passes, except what this one table names. docs/headers.md shows the same table.
  */
-import { LinkError, type ParsedLink, parseLinks } from '../http/links.ts';
-import { Problem } from '../problems.ts';
+import { readLinkField } from '../http/links.ts';
 
 /** Names end in `*` where they stand for all that begin so. Compared in lower case. */
 export const withheldFields: Readonly<Record<string, readonly string[]>> = {
@@ -135,22 +134,10 @@ export function fieldsToKeep(rawHeaders: readonly string[], connection: string |
   return kept;
 }
 
-/** Reads a Link field. Throws 400 when it cannot be read. */
-export function readLinks(field: string): ParsedLink[] {
-  try {
-    return parseLinks(field);
-  } catch (error) {
-    if (!(error instanceof LinkError)) throw error;
-    throw new Problem('bad-header', `the Link field cannot be read: ${error.message}`, {
-      errors: [{ header: 'Link', detail: error.message }],
-    });
-  }
-}
-
 /** The links of the request's Link field that travel with the message. */
 export function linksToKeep(field: string | undefined): { rel: string; href: string; type?: string; title?: string }[] {
   if (field === undefined) return [];
-  return readLinks(field).flatMap(({ href, rels, type, title }) =>
+  return readLinkField(field).flatMap(({ href, rels, type, title }) =>
     rels.filter(travels).map((rel) => ({
       rel,
       href,

@@ -80,7 +80,7 @@ export function readSettings(kind: DestinationKind, fields: Readonly<Record<stri
     if (errors.length < MOST_FIELD_ERRORS) errors.push({ pointer: pointerTo(name), detail });
   };
   for (const [name, value] of Object.entries(fields)) {
-    if (READ_ONLY.has(name) || value === null || value === '') continue;
+    if (READ_ONLY.has(name)) continue;
     const setting = Object.hasOwn(kinds, name) ? kinds[name as SettingName] : undefined;
     if (setting === undefined || !setting.for.includes(kind)) {
       const known = settingsOf(kind)
@@ -89,6 +89,7 @@ export function readSettings(kind: DestinationKind, fields: Readonly<Record<stri
       wrong(name, `is not a setting of a ${kind}; known are ${known}`);
       continue;
     }
+    if (value === null || value === '') continue;
     const read = typeof value === 'string' || typeof value === 'number' ? setting.kind.read(String(value)) : undefined;
     if (read === undefined) wrong(name, `must be ${setting.kind.expected}`);
     else settings[name] = read;

@@ -8,6 +8,7 @@ import { oneOf } from '../kinds.ts';
 import { paths } from '../paths.ts';
 import { Problem } from '../problems.ts';
 import type { Operator } from './operator.ts';
+import { MAX_TEXT, noticeAcknowledgementShape, noticeListShape, noticeShape } from './shapes.routes.ts';
 import { noticeDocument } from './views.ts';
 
 const AREA = 'Operator';
@@ -24,6 +25,7 @@ export function operatorRoutes(operator: Operator): Route[] {
   const list: Operation = {
     summary: 'What a person should look at, newest first',
     query: listQuery,
+    output: noticeListShape,
     answers: { 200: 'The notices' },
     async handle(request) {
       const { status = 'open' } = readQuery(request.query, listQuery);
@@ -37,6 +39,8 @@ export function operatorRoutes(operator: Operator): Route[] {
 
   const read: Operation = {
     summary: 'A notice, with the links by which to act',
+    output: noticeShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The notice' },
     problems: ['not-found'],
     async handle(request) {
@@ -48,6 +52,9 @@ export function operatorRoutes(operator: Operator): Route[] {
   const acknowledge: Operation = {
     summary: 'Say that someone has looked at it; who and why are recorded',
     accepts: acceptedTypes(input),
+    input: noticeAcknowledgementShape,
+    output: noticeShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The notice; one that was acknowledged before stays as it was' },
     problems: ['not-found', 'invalid'],
     async handle(request) {
@@ -68,8 +75,6 @@ export function operatorRoutes(operator: Operator): Route[] {
     },
   ];
 }
-
-const MAX_TEXT = 1000;
 
 /** A short text a person wrote. */
 export function textOf(value: unknown, name: string): string | undefined {

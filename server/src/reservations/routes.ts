@@ -2,6 +2,7 @@
 import { location } from '../http/answer.ts';
 import { readAtomLinks } from '../http/atom.ts';
 import { acceptedTypes, type InputFields, mediaTypeOf, readFields, readXml } from '../http/input.ts';
+import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../http/paging.ts';
 import type { Request } from '../http/request.ts';
@@ -11,6 +12,14 @@ import { Problem } from '../problems.ts';
 import { STATE_TYPE } from '../transactions/state-document.ts';
 import { elementsOfJson, elementsOfXml, kinds, type ReservationKind } from './reservation.ts';
 import type { Reservations } from './reservations.ts';
+import {
+  newReservationShape,
+  newStateShape,
+  outcomeShape,
+  reservationListShape,
+  reservationShape,
+  stateShape,
+} from './shapes.routes.ts';
 import { outcomeDocument, reservationDocument, reservationList, stateDocument } from './views.ts';
 
 const AREA = 'Reservations';
@@ -28,8 +37,12 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
 
   const create: Operation = {
     summary: `Reserve, as part of a transaction that is linked`,
+    headers: { Link: 'rel="transaction" names the transaction, unless a link in the body does' },
     accepts: acceptedTypes(input),
+    input: newReservationShape(kind),
     produces,
+    output: reservationShape(kind),
+    gives: { 200: ['Location', 'ETag'] },
     answers: { 200: 'Reserved; Location names it' },
     problems: ['bad-body', 'invalid', 'conflict', 'unsupported-media-type'],
     async handle(request) {
@@ -50,9 +63,11 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
     const root =
       isXml && request.body.length > 0 && readFields(request, input) ? readXml(request.body, 'reservation') : undefined;
     const links = root === undefined ? jsonLinks(fields) : readAtomLinks(root);
-    const transaction = links.find(({ rel }) => rel === 'transaction')?.href;
+    const transaction = links.find(({ rel }) => rel === 'transaction')?.href ?? linkedBy(request);
     if (transaction === undefined || transaction === '') {
-      const detail = 'must have a link of relation transaction';
+      const detail =
+        'must have a link of relation transaction: an element <link rel="transaction" href="…"/>, ' +
+        'in JSON a member "links": [{"rel": "transaction", "href": "…"}], or a Link field';
       throw new Problem('invalid', `a reservation ${detail}`, { errors: [{ pointer: '/links', detail }] });
     }
     return { transaction, elements: root === undefined ? elementsOfJson(fields) : elementsOfXml(root) };
@@ -61,12 +76,13 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const list: Operation = {
     summary: 'The reservations, newest first',
     query: pagingQuery,
+    output: reservationListShape(kind),
     answers: { 200: 'A page of them' },
     async handle(request) {
       const page = readPage(request);
       const slice = sliceOf(page, await reservations.list(kind, page));
       const items = slice.items.map((reservation) => ({ reservation, word: reservations.wordOf(reservation) }));
-      const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, ({ id }) => String(id))];
+      const links = pageLinks(request, slice, ({ id }) => String(id));
       return { status: 200, document: reservationList(kind, items, links) };
     },
   };
@@ -74,6 +90,8 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const read: Operation = {
     summary: 'A reservation',
     produces,
+    output: reservationShape(kind),
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The reservation' },
     problems: ['not-found'],
     async handle(request) {
@@ -85,6 +103,8 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const readState: Operation = {
     summary: 'The state of the reservation in its transaction',
     produces: [STATE_TYPE, 'application/json'],
+    output: stateShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The state; none is named at first' },
     problems: ['not-found'],
     async handle(request) {
@@ -96,7 +116,10 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const changeState: Operation = {
     summary: 'Prepare, commit or roll back; for the transaction manager, in its order',
     accepts: [STATE_TYPE, 'application/xml', 'application/json'],
+    input: newStateShape,
     produces: [STATE_TYPE, 'application/json'],
+    output: stateShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The state was changed, or was so before' },
     problems: ['not-found', 'out-of-turn', 'conflict', 'invalid'],
     async handle(request) {
@@ -113,6 +136,7 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   const readOutcome: Operation = {
     summary: `The ${outcome} that a committed reservation became`,
     produces: [outcomeType, 'application/json'],
+    output: outcomeShape(kind, outcome),
     answers: { 200: `The ${outcome}` },
     problems: ['not-found'],
     async handle(request) {
@@ -134,6 +158,12 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
     },
     { resource: paths.outcome[kind], title: `A ${outcome}`, area: AREA, operations: { GET: readOutcome } },
   ];
+}
+
+/** The transaction may be linked as messages link theirs. */
+function linkedBy({ headers: { link } }: Request): string | undefined {
+  if (typeof link !== 'string') return undefined;
+  return readLinkField(link).find(({ rels }) => rels.includes('transaction'))?.href;
 }
 
 function jsonLinks(fields: InputFields): { rel: string; href: string }[] {

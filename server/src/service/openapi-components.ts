@@ -81,6 +81,11 @@ export function contentOfType(type: string): Json {
   return knownContent[type] ?? { schema: { type: type.includes('json') ? 'object' : 'string' } };
 }
 
+export const xmlContent = (example: string): Json => ({
+  schema: { type: 'string', description: 'The same fields as in JSON, as attributes and elements' },
+  example,
+});
+
 export function describeHeaders(): Json {
   return Object.fromEntries(
     Object.entries(answerFields).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),

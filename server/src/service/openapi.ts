@@ -12,6 +12,7 @@ import {
   pathParameter,
   problemResponse,
   refTo,
+  xmlContent,
 } from './openapi-components.ts';
 
 const DESCRIPTION = `Waypost is a hypermedia service: a client knows the root, reads the links of what it gets, and follows
@@ -23,8 +24,10 @@ content at all and come back byte for byte with their Content-Type.`;
 const tagDescriptions: Readonly<Record<string, string>> = {
   Service: 'The root, and what the service tells about itself',
   Messaging: 'Queues and topics: posting, once-only posting, batches, receiving, leases, reading, streams',
+  Subscribers: 'Targets to which the messages of a queue or topic are forwarded',
   Transactions: 'Two-phase commit over resources of any service that take part',
   Reservations: 'Flights and hotel rooms, reserved as parts of a transaction',
+  Consumers: 'Consumers and their entitlements, which are terminated and reinstated by links',
   Operator: 'Notices for the people who run the service',
 };
 
@@ -36,7 +39,7 @@ export function describeService(routes: readonly Route[], version: string, base:
     info: {
       title: 'Waypost',
       version,
-      summary: 'A link-driven message broker and transaction manager in one HTTP service.',
+      summary: 'A link-driven message broker, transaction manager and consumer registry in one HTTP service.',
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -144,6 +147,7 @@ function contentOf(types: readonly string[], shape: Shape | undefined): Json {
     types.map((type) => {
       if (type === '*') return ['*/*', contentOfType('*/*')];
       // XML has the same fields, but a schema cannot say how.
+      if (shape?.xml !== undefined && type.endsWith('xml')) return [type, xmlContent(shape.xml)];
       if (shape === undefined || !/json$|urlencoded$/.test(type)) return [type, contentOfType(type)];
       const example = shape.example === undefined ? {} : { example: shape.example };
       return [type, { schema: refTo('schemas', shape.name), ...example }];

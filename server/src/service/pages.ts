@@ -8,6 +8,9 @@ const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] as string);
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 
+/** Text whose `words in backticks` are code. */
+const prose = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+
 const STYLE = `
 :root{color-scheme:light dark;--ink:#1c2530;--soft:#5b6876;--line:#dde3ea;--code:#f0f3f6;--link:#0b62a8;--back:#fff}
 @media (prefers-color-scheme:dark){:root{--ink:#e4e9ef;--soft:#9aa7b4;--line:#333d48;--code:#222a33;--link:#7cb8ee;--back:#14191f}}
@@ -39,7 +42,7 @@ export function problemPage(name: string, status: number, title: string, help: s
   return page(
     title,
     `<p class="soft">Status ${status}, ${code(name)}</p>
-<h1>${escapeHtml(title)}</h1><p>${escapeHtml(help)}</p>
+<h1>${escapeHtml(title)}</h1><p>${prose(help)}</p>
 <p><a href="${absolute(base, paths.serviceDocumentation.href({}))}">Waypost documentation</a></p>`,
   );
 }
@@ -56,7 +59,7 @@ export function documentationPage(routes: readonly Route[], version: string, bas
   const kinds = Object.entries(problems).map(([name, [status, title, help]]) => [
     String(status),
     `<a href="${absolute(base, paths.problem.href({ code: name }))}">${escapeHtml(title)}</a>`,
-    escapeHtml(help),
+    prose(help),
   ]);
   return page(
     'Waypost',
@@ -76,11 +79,8 @@ ${table(['Status', 'Problem', 'What to do'], kinds)}`,
 const heading = (name: string): string => `<h2 id="${anchorOf(name)}">${escapeHtml(name)}</h2>\n`;
 
 function relationRows(): string[][] {
-  const templates = Object.entries(templateRelations).map(([name, help]) => [
-    name,
-    `${help} (in <code>Link-Template</code>)`,
-  ]);
-  return [...Object.entries(relations), ...templates].map(([name = '', help = '']) => [code(name), help]);
+  const templates = Object.entries(templateRelations).map(([name, help]) => [name, `${help} (in \`Link-Template\`)`]);
+  return [...Object.entries(relations), ...templates].map(([name = '', help = '']) => [code(name), prose(help)]);
 }
 
 function tryIt(base: string): string {
@@ -110,12 +110,14 @@ function routeSection(route: Route, base: string): string {
 ${table(['Method', 'What it does', 'Answers'], rows)}`;
 }
 
-function inputsOf({ query = {}, headers = {}, accepts = [] }: Operation): string[] {
+function inputsOf({ query = {}, headers = {}, accepts = [], input }: Operation): string[] {
+  const fields = Object.keys((input?.schema.properties as object | undefined) ?? {});
   const types = accepts.map((type) => (type === '*' ? 'any content' : type));
   return [
     ...Object.entries(query).map(([name, { help }]) => `${code(`?${name}=`)} ${escapeHtml(help)}`),
     ...Object.entries(headers).map(([name, help]) => `${code(`${name}:`)} ${escapeHtml(help)}`),
     ...(types.length === 0 ? [] : [`<span class="soft">Body: ${escapeHtml(types.join(', '))}</span>`]),
+    ...(fields.length === 0 ? [] : [`<span class="soft">Fields:</span> ${fields.map(code).join(' ')}`]),
   ];
 }
 

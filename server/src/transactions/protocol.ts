@@ -49,21 +49,23 @@ export const TRANSACTION_STATES = [
   'heuristic-rollback',
 ] as const satisfies readonly TransactionState[];
 
+/** What clients are told of a participant. `refused` and `read-only` are out of phase two. `hazard`: an operator said that nobody knows. */
+export const PARTICIPANT_STATES = [
+  'prepared',
+  'read-only',
+  'refused',
+  'committed',
+  'rolled-back',
+  'heuristic-commit',
+  'heuristic-rollback',
+  'hazard',
+] as const;
+
 /**
- * What the log knows of a participant. `asked`: a prepare may have been sent and no vote is known. `refused` and `read-only` are
- * out of phase two. `hazard`: an operator said that nobody knows.
+ * What the log knows of a participant. Two states have no name in the interface: `registered`, and `asked`, when a prepare
+ * may have been sent and no vote is known.
  */
-export type ParticipantState =
-  | 'registered'
-  | 'asked'
-  | 'prepared'
-  | 'read-only'
-  | 'refused'
-  | 'committed'
-  | 'rolled-back'
-  | 'heuristic-commit'
-  | 'heuristic-rollback'
-  | 'hazard';
+export type ParticipantState = 'registered' | 'asked' | (typeof PARTICIPANT_STATES)[number];
 
 export type Order = 'prepared' | 'committed' | 'rolled-back';
 

@@ -1,7 +1,7 @@
 /** HTTP of the transaction manager. */
 import { type Answer, location, noContent } from '../http/answer.ts';
 import { acceptedTypes, mediaTypeOf, readFields, unsupported } from '../http/input.ts';
-import { parseLinks } from '../http/links.ts';
+import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import type { Outbound } from '../http/outbound/outbound.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../http/paging.ts';
@@ -14,6 +14,15 @@ import { paths } from '../paths.ts';
 import { Problem } from '../problems.ts';
 import { readUriList, toRegistration, URI_LIST_TYPES } from './input.ts';
 import { isFinal, TRANSACTION_STATES } from './protocol.ts';
+import {
+  endShape,
+  newTransactionShape,
+  participantListShape,
+  participantShape,
+  resolutionShape,
+  transactionListShape,
+  transactionShape,
+} from './shapes.routes.ts';
 import { DEFAULT_TIMEOUT } from './transaction.ts';
 import type { Registration, ResolvedOutcome, Transactions, TransactionView } from './transactions.ts';
 import {
@@ -51,12 +60,13 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
   const list: Operation = {
     summary: 'The transactions, newest first',
     query: listQuery,
+    output: transactionListShape,
     answers: { 200: 'A page of them' },
     async handle(request) {
       const { state } = readQuery(request.query, listQuery);
       const page = readPage(request);
       const slice = sliceOf(page, await transactions.list(page, state));
-      const links = [{ rel: 'self', href: request.path }, ...pageLinks(request, slice, ({ id }) => String(id))];
+      const links = pageLinks(request, slice, ({ id }) => String(id));
       const items = slice.items.map((transaction) => transactionItem(transaction, wordOf));
       return { status: 200, document: { name: 'transactions', fields: {}, links, items } };
     },
@@ -65,7 +75,10 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
   const create: Operation = {
     summary: 'Begin a transaction',
     accepts: acceptedTypes(input),
+    input: newTransactionShape,
     produces: TRANSACTION_TYPES,
+    output: transactionShape,
+    gives: { 200: ['Location', 'ETag'] },
     answers: { 200: 'Begun; Location names it' },
     problems: ['bad-body', 'invalid', 'unsupported-media-type'],
     async handle(request) {
@@ -78,6 +91,8 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
   const read: Operation = {
     summary: 'A transaction with its participants',
     produces: TRANSACTION_TYPES,
+    output: transactionShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'The transaction' },
     problems: ['not-found', 'transaction-gone'],
     handle: async (request) => ({ status: 200, document: document(await transactions.get(idOf(request))) }),
@@ -86,7 +101,10 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
   const end: Operation = {
     summary: 'Commit it or roll it back: post the state that is wanted',
     accepts: acceptedTypes(input),
+    input: endShape,
     produces: TRANSACTION_TYPES,
+    output: transactionShape,
+    gives: { 200: ['ETag'], 202: ['Location', 'Retry-After', 'Preference-Applied', 'ETag'] },
     headers: { Prefer: 'respond-async, or wait=N seconds: 202 when it has not ended by then' },
     answers: { 200: 'It ended as was wanted', 202: 'It goes on; look at it until its state is final' },
     problems: [
@@ -99,7 +117,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
     async handle(request) {
       const { state } = readFields(request, input);
       if (state !== 'committed' && state !== 'rolled-back') {
-        const detail = 'must be committed or rolled-back';
+        const detail = 'must be committed or rolled-back, as in <transaction state="committed"/> or state=committed';
         throw new Problem('invalid', `state ${detail}`, { errors: [{ pointer: '/state', detail }] });
       }
       const { respondAsync, wait = LONGEST_WAIT } = request.prefer;
@@ -135,6 +153,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
 
   const listParticipants: Operation = {
     summary: 'The participants of a transaction',
+    output: participantListShape,
     answers: { 200: 'All of them' },
     problems: ['not-found', 'transaction-gone'],
     async handle(request) {
@@ -168,6 +187,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
     summary: 'Register participants: the URIs of their transaction-state',
     accepts: URI_LIST_TYPES,
     produces: [],
+    gives: { 200: ['Location'], 201: ['Location'] },
     answers: { 200: 'They were registered before', 201: 'Registered; Location names the first' },
     problems: ['commit-begun', 'transaction-gone', 'not-found', 'invalid', 'unsupported-media-type', 'conflict'],
     async handle(request) {
@@ -204,6 +224,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
 
   const readParticipant: Operation = {
     summary: 'A participant of a transaction',
+    output: participantShape,
     answers: { 200: 'The participant' },
     problems: ['not-found', 'transaction-gone'],
     async handle(request) {
@@ -218,7 +239,10 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
   const resolve: Operation = {
     summary: 'Record what was done by hand with a participant that cannot be reached',
     accepts: acceptedTypes(resolveInput),
+    input: resolutionShape,
     produces: TRANSACTION_TYPES,
+    output: transactionShape,
+    gives: { 200: ['ETag'] },
     answers: { 200: 'Recorded, with who and why; the decision itself stays' },
     problems: ['not-found', 'conflict', 'invalid'],
     async handle(request) {
@@ -288,14 +312,6 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
       operations: { POST: retryNow },
     },
   ];
-}
-
-function readLinkField(field: string) {
-  try {
-    return parseLinks(field);
-  } catch (error) {
-    throw new Problem('bad-header', `the Link field cannot be read: ${(error as Error).message}`);
-  }
 }
 
 /** How it ended otherwise than was wanted; undefined while it may still end so. */

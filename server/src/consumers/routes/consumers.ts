@@ -2,6 +2,7 @@
 import type { Operation, Route } from '../../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../../http/paging.ts';
 import { readQuery } from '../../http/parameters.ts';
+import { listShape } from '../../http/shapes.ts';
 import { type Kind, oneOf } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
 import { type Consumer, LONGEST_KEY, readConsumerUpdate, readNewConsumer, stateOf } from '../consumer.ts';
@@ -9,7 +10,7 @@ import type { ConsumerArea } from '../consumers.ts';
 import { consumerDocument, consumerList } from '../views/consumers.ts';
 import { AREA, numberOf, PRODUCES } from './common.ts';
 import { creation, livingRoutes } from './lifecycle.ts';
-import { consumerShape, consumerUpdateShape, listShape, newConsumerShape } from './shapes.ts';
+import { consumerShape, consumerUpdateShape, newConsumerShape } from './shapes.ts';
 
 const keyKind: Kind<string> = {
   read: (text) => (text !== '' && text.length <= 2 * LONGEST_KEY && !text.includes('\0') ? text : undefined),

@@ -4,6 +4,7 @@ import type { Operation } from '../../http/operation.ts';
 import { badCursor, neighbourLinks, type Page, pagingQuery, readPage } from '../../http/paging.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
+import { listShape } from '../../http/shapes.ts';
 import { type Kind, oneOf, time } from '../../kinds.ts';
 import { Problem } from '../../problems.ts';
 import type { ConsumerArea } from '../consumers.ts';
@@ -11,7 +12,7 @@ import { ENTITLEMENT_STATES, type Key, keyOf } from '../entitlement.ts';
 import { END, type EntitlementFilter, type EntitlementPage, START } from '../usecases/listing.ts';
 import { entitlementList } from '../views/entitlements.ts';
 import { consumerOf, idOf, PRODUCES, reference } from './common.ts';
-import { entitlementShape, listShape } from './shapes.ts';
+import { entitlementShape } from './shapes.ts';
 
 const productKind: Kind<string> = {
   read: (text) => (text !== '' && text.length <= 1000 && !text.includes('\0') ? text : undefined),

@@ -1,14 +1,11 @@
 /** What the bodies of this area hold, for the description of the service. */
 import type { AnswerField } from '../../http/answer-fields.ts';
 import type { Shape } from '../../http/operation.ts';
+import { count, links, text, time } from '../../http/shapes.ts';
 import { LONGEST_KEY, LONGEST_NAME } from '../consumer.ts';
 import { ENTITLEMENT_STATES } from '../entitlement.ts';
 
-const text = { type: 'string' };
-const time = { type: 'string', format: 'date-time' };
 const uuid = { type: 'string', format: 'uuid' };
-const count = { type: 'integer', minimum: 0 };
-const links = { type: 'array', items: { $ref: '#/components/schemas/link' } };
 const reason = { type: 'string', maxLength: 1000 };
 const terminated = { at: time, by: text, reason };
 
@@ -103,15 +100,6 @@ export const entitlementShape: Shape = {
     },
   },
 };
-
-export const listShape = (item: Shape): Shape => ({
-  name: `${item.name}s`,
-  schema: {
-    type: 'object',
-    required: ['items', 'links'],
-    properties: { items: { type: 'array', items: { $ref: `#/components/schemas/${item.name}` } }, links },
-  },
-});
 
 export const reasonShape: Shape = {
   name: 'reason',

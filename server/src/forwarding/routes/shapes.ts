@@ -21,6 +21,7 @@ export const registrationShape: Shape = {
     },
   },
   example: { rel: 'post-message-once', href: 'https://billing.example/orders/once' },
+  xml: '<link xmlns="http://www.w3.org/2005/Atom" rel="post-message-once" href="https://billing.example/orders/once"/>',
 };
 
 const attempt = {

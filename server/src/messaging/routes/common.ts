@@ -1,10 +1,9 @@
 /** What the routes of messaging share. */
 import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
-import type { Link } from '../../http/links.ts';
+import { type Link, readLinkField } from '../../http/links.ts';
 import type { Request } from '../../http/request.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
-import { readLinks } from '../forwarded-fields.ts';
 import type { MessageState } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
@@ -28,7 +27,7 @@ export const messageIdOf = ({ parameters }: Request): string =>
 export function transactionOf(request: Request): { transaction?: string } {
   const { link } = request.headers;
   if (typeof link !== 'string' || !link.includes('transaction')) return {};
-  const found = readLinks(link).find(({ rels }) => rels.includes('transaction'));
+  const found = readLinkField(link).find(({ rels }) => rels.includes('transaction'));
   return found === undefined ? {} : { transaction: request.localPath(found.href) ?? found.href };
 }
 

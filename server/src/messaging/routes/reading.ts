@@ -71,6 +71,17 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     },
   };
 
+  const oldest = end('', reading.oldest);
+  const first: Operation = {
+    ...oldest,
+    summary: 'The oldest message that is still there. text/event-stream gives it and all that follow',
+    headers: { 'Last-Event-ID': 'the position to resume a stream at' },
+    produces: ['*', EVENT_STREAM],
+    problems: ['unknown-destination', 'not-found'],
+    handle: async (request) =>
+      wantsEvents(request) ? stream(request, await topicOf(request), reading.beginning) : oldest.handle(request),
+  };
+
   async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
     const lastEvent = request.headers['last-event-id'];
     const from = typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : position;
@@ -89,7 +100,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       resource: paths.first,
       title: 'The first message of a topic',
       area: AREA,
-      operations: { GET: end('The oldest message that is still there', reading.oldest) },
+      operations: { GET: first },
     },
     {
       resource: paths.last,

@@ -232,5 +232,5 @@ export function createDestinations(store: Store): Destinations {
 }
 
 function unknown(kind: DestinationKind, name: string): never {
-  throw new Problem('unknown-destination', `there is no ${kind} named ${name}`);
+  throw new Problem('unknown-destination', `there is no ${kind} named ${name}; PUT on its address creates it`);
 }

@@ -14,6 +14,8 @@ export interface Reading {
   /** The position behind the newest message, as clients see it. */
   position(topic: Destination): Promise<string>;
   positionOf(message: StoredMessage): string;
+  /** The position before all messages. */
+  readonly beginning: string;
   oldest(topic: Destination): Promise<StoredMessage | undefined>;
   newest(topic: Destination): Promise<StoredMessage | undefined>;
   /** What comes behind a position. `gap`: messages that stood between are not retained any more. */
@@ -64,6 +66,7 @@ export function createReading(store: Store, waiting: Waiting, sealer: Sealer): R
     async position(topic) {
       return sealer.seal((await store.read((tx) => lastPosition(tx, topic.id))) ?? 0);
     },
+    beginning: sealer.seal(0),
     positionOf: ({ position }) => sealer.seal(position ?? 0),
     oldest: async (topic) => (await store.read((tx) => oldestMessage(tx, topic.id, store.now())))[0],
     newest: async (topic) => (await store.read((tx) => newestMessage(tx, topic.id, store.now())))[0],

@@ -114,7 +114,9 @@ export function createReceiving(
         if (outcome === undefined || id !== guess) outcome = await settleMessage(queue, id, token, verdict);
       }
       if (outcome === 'overtaken') {
-        throw new Problem('overtaken', 'the message has been delivered again, or is dead, since this link was given');
+        const delivered = 'delivered again, or is dead, since this link was given';
+        const been = verdict.kind === 'extend' ? `acknowledged or ${delivered}; no lease is left` : delivered;
+        throw new Problem('overtaken', `the message has been ${been}`);
       }
       if (outcome === 'gone') throw new Problem('message-gone', 'the message was here and is gone');
     },
