@@ -16,6 +16,15 @@ test('reads commands, their continuations and what they print', () => {
   assert.throws(() => readTranscript(page('out')), /Line 3 of a console block belongs to no command/);
 });
 
+test('reads commands that are to be pasted, and what the last of them prints', () => {
+  const pasted = ['```sh run', 'one', 'two', '```', '', '```text printed', 'out', '```', '```text', 'other', '```'];
+  assert.deepEqual(readTranscript(pasted.join('\n')), [
+    { line: 2, command: 'one', expected: [] },
+    { line: 3, command: 'two', expected: ['out'] },
+  ]);
+  assert.throws(() => readTranscript(['```text printed', 'out', '```'].join('\n')), /belongs to no command/);
+});
+
 test('compares line by line, with wildcards', () => {
   const fits = (expected: string, actual: string) => isAsExpected(expected.split('\n'), actual.split('\n'));
   assert.ok(fits('a\nb', 'a\nb'));

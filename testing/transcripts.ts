@@ -1,7 +1,8 @@
 /**
  * Documentation that is run. In a code block of language `console`, a line that begins with `$ ` is a command, lines
- * that begin with `> ` right after it continue it, and what follows is what it prints. In the expected output `…` stands
- * for anything within a line, and a line that is nothing but `…` for any number of lines.
+ * that begin with `> ` right after it continue it, and what follows is what it prints. Where commands are to be pasted,
+ * a block `sh run` holds nothing but commands, a line each, and a block `text printed` after it what the last one prints.
+ * In the expected output `…` stands for anything within a line, and a line that is nothing but `…` for any number of lines.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -19,24 +20,31 @@ export type TranscriptOptions = {
 /** The address that the pages show. */
 const SHOWN = 'localhost:8080';
 const WILD = '…';
+const TO_PASTE = 'sh run';
+const PRINTED = 'text printed';
 const STEP_TIMEOUT = 30_000;
 
 /** The commands of a page, in order. */
 export function readTranscript(markdown: string): Step[] {
   const steps: Step[] = [];
   let fence: string | undefined;
+  /** The command whose output may follow. */
   let step: Step | undefined;
   for (const [index, text] of markdown.split('\n').entries()) {
-    const mark = /^(`{3,}|~{3,})\s*(\S*)/.exec(text);
-    if (mark && fence === undefined) fence = mark[2] ?? '';
-    else if (mark) [fence, step] = [undefined, undefined];
-    else if (fence !== 'console') continue;
-    else if (text.startsWith('$ ')) {
-      step = { line: index + 1, command: text.slice(2), expected: [] };
+    const mark = /^(?:`{3,}|~{3,})\s*(.*?)\s*$/.exec(text);
+    if (mark && fence === undefined) {
+      fence = mark[1] ?? '';
+      if (fence !== PRINTED) step = undefined;
+    } else if (mark) fence = undefined;
+    else if (fence === TO_PASTE || (fence === 'console' && text.startsWith('$ '))) {
+      step = { line: index + 1, command: fence === TO_PASTE ? text : text.slice(2), expected: [] };
       steps.push(step);
-    } else if (step === undefined) throw new Error(`Line ${index + 1} of a console block belongs to no command.`);
-    else if (text.startsWith('> ') && step.expected.length === 0) step.command += `\n${text.slice(2)}`;
-    else step.expected.push(text);
+    } else if (fence === 'console' || fence === PRINTED) {
+      if (step === undefined) throw new Error(`Line ${index + 1} of a ${fence} block belongs to no command.`);
+      const continues = fence === 'console' && text.startsWith('> ') && step.expected.length === 0;
+      if (continues) step.command += `\n${text.slice(2)}`;
+      else step.expected.push(text);
+    }
   }
   return steps;
 }
