@@ -55,7 +55,17 @@ const methods: BadRequest[] = [
 
 const queries: BadRequest[] = [
   ...['delay=-1', 'delay=soon', 'delay=1e3', 'delay=', 'delay=Infinity', 'delay=0x10', 'delay=1,5', 'delay=%zz'],
-  ...['delay=99999999999', 'delay=1&delay=2', 'ttl=-1', 'ttl=abc', 'ttl=', 'ttl=NaN', 'ttl=%00', 'priority=-1'],
+  ...[
+    'delay=99999999999',
+    'delay=1&delay=2',
+    'ttl=-1',
+    'ttl=0',
+    'ttl=abc',
+    'ttl=',
+    'ttl=NaN',
+    'ttl=%00',
+    'priority=-1',
+  ],
   ...['priority=10', 'priority=4.5', 'priority=high', 'priority=', 'priority=1&priority=1', 'persistent=yes'],
   ...['persistent=', 'persistent=TRUE', 'persistent=2', 'persistent=true&persistent=false'],
 ].flatMap((query) => [
