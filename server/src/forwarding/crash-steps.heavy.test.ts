@@ -68,11 +68,12 @@ forEachEngine('forwarding killed at each step', (engine) => {
   });
 
   for (const [index, moment] of MOMENTS.entries()) {
-    test(moment.name, { timeout: 60_000 }, async () => {
+    test(moment.name, { timeout: 60_000 }, async (t) => {
       const ways = await Promise.all(
         (['queues', 'topics'] as const).map(async (kind) => {
           const place = new Place(node.url, kind, `steps-${index}`);
           const target = await startTarget();
+          t.after(() => target.close());
           await place.create();
           await place.register(moment.rel, `${target.url}/${moment.rel === 'post-message' ? 'in' : 'once'}`);
           return { kind, place, target };
@@ -91,7 +92,6 @@ forEachEngine('forwarding killed at each step', (engine) => {
         await target.until(() => bodies().at(-1) === 'last');
         if (moment.rel === 'post-message-once') assert.deepEqual(bodies(), expected, kind);
         else assert.deepEqual([...new Set(bodies())], expected, kind);
-        await target.close();
       }
     });
   }
