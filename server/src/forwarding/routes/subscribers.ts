@@ -15,13 +15,7 @@ import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
 import type { Forwarding } from '../forwarding.ts';
 import { invalid, type Registration, readRegistration, type Subscriber } from '../subscriber.ts';
-import {
-  ATOM_FIRST,
-  subscriberDocument,
-  subscriberList,
-  subscriberPath,
-  subscribersPath,
-} from '../views/subscribers.ts';
+import { ATOM_FIRST, subscriberDocument, subscriberList, subscriberPath } from '../views/subscribers.ts';
 import { registrationShape, subscriberListShape, subscriberShape } from './shapes.ts';
 
 const AREA = 'Subscribers';
@@ -60,7 +54,6 @@ export function forwardingRoutes({ subscribers }: Forwarding, { destinations }: 
           const page = readPage(request);
           const slice = sliceOf(page, await subscribers.list(destination, page));
           const links = [
-            { rel: 'self', href: subscribersPath(destination) },
             { rel: 'about', href: paths.destination[kind].href({ name: destination.name }) },
             ...pageLinks(request, slice, ({ id }) => String(id)),
           ];
