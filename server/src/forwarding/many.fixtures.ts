@@ -12,6 +12,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { createForwarding } from './forwarding.ts';
 import { insertSubscriber } from './queries/subscribers.ts';
 import type { Registration } from './subscriber.ts';
+import type { Subscribers } from './usecases/subscribers.ts';
 import { createNotices } from './views/notices.ts';
 import { createOutgoing } from './views/outgoing.ts';
 
@@ -45,6 +46,7 @@ export function counting(store: Store, counted: Counted): Store {
 
 export interface Yard {
   readonly messaging: Messaging;
+  readonly subscribers: Subscribers;
   readonly counted: Counted;
   /** Subscribers that no node serves yet. */
   subscribe(destination: Destination, targets: readonly Pick<Registration, 'rel' | 'href'>[]): Promise<void>;
@@ -99,6 +101,7 @@ export async function openYard({ database }: Engine): Promise<Yard> {
 
   return {
     messaging,
+    subscribers: forwarding.subscribers,
     counted,
     async subscribe({ id: destination, kind }, targets) {
       const made = { destination, kind, secret: null, created: store.now(), position: 0, owner: null };

@@ -7,11 +7,13 @@ import { test } from 'node:test';
 import { forEachEngine } from '../../../testing/engines.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { openYard, type Yard } from './many.fixtures.ts';
+import { DISABLED } from './subscriber.ts';
 import { startTarget } from './target.fixtures.ts';
 
 const COUNT = Number(process.env.WAYPOST_SUBSCRIBERS ?? 2000);
 const QUEUES = 50;
 const LOOKS = 1;
+const TOGETHER = 100;
 /** Every look begins with it. */
 const LOOK = 'SET attention = 0';
 /** What may be on its way to one host, each with a deadline. */
@@ -87,6 +89,30 @@ forEachEngine('many subscribers', (engine) => {
     } finally {
       await yard.close();
       await target.close();
+    }
+  });
+
+  test(`${TOGETHER} that are disabled together are noticed together`, { timeout: 60_000 }, async () => {
+    const yard = await openYard(engine);
+    try {
+      const topic = await yard.messaging.destinations.ensure('topic', 'topic');
+      const hrefs = Array.from({ length: TOGETHER }, (_, i) => `http://127.0.0.1:9/${i}`);
+      await yard.subscribe(
+        topic,
+        hrefs.map((href) => ({ rel: 'post-message', href })),
+      );
+      await yard.start();
+      const all = await yard.subscribers.list(topic, { key: undefined, backwards: false, limit: TOGETHER });
+      const already = yard.counted.texts.length;
+      const changed = await Promise.all(
+        all.map((subscriber) => yard.subscribers.disable(topic, yard.subscribers.publicId(subscriber))),
+      );
+      assert.equal(changed.length, TOGETHER);
+      assert.ok(changed.every(({ state }) => state === DISABLED));
+      const looks = yard.counted.texts.slice(already).filter((text) => text.includes(LOOK)).length;
+      assert.ok(looks <= TOGETHER / 2, `${looks} looks at what was changed`);
+    } finally {
+      await yard.close();
     }
   });
 });
