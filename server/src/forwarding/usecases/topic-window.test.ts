@@ -4,6 +4,8 @@ import type { News, Store, StoredMessage } from '../../store/store.ts';
 import { createTopicWindow } from './topic-window.ts';
 
 const TOPIC = 7;
+/** A read that nobody answers would be waited for. */
+const WITHIN = 10_000;
 
 const message = (position: number): StoredMessage =>
   ({ id: position, position, body: Buffer.from(`${position}`) }) as StoredMessage;
@@ -25,7 +27,9 @@ function handStore() {
 
 const positions = (found: readonly StoredMessage[]) => found.map(({ position }) => position);
 
-test('who asks for the same at the same time shares one read, and who comes later is served from memory', async () => {
+test('who asks for the same at the same time shares one read, and who comes later is served from memory', {
+  timeout: WITHIN,
+}, async () => {
   const { store, reads } = handStore();
   const window = createTopicWindow(store);
   const both = Promise.all([window.after(TOPIC, 0, 10), window.after(TOPIC, 0, 10)]);
@@ -39,7 +43,9 @@ test('who asks for the same at the same time shares one read, and who comes late
   assert.equal(reads.length, 1);
 });
 
-test('the end of a topic is read once for all who come to it, until something arrives', async () => {
+test('the end of a topic is read once for all who come to it, until something arrives', {
+  timeout: WITHIN,
+}, async () => {
   const { store, reads, tell } = handStore();
   const window = createTopicWindow(store);
   const first = window.after(TOPIC, 2, 10);
@@ -68,7 +74,7 @@ for (const [what, news] of [
   ['an arrival', { arrived: new Map([[TOPIC, 1]]) }],
   ['a loss of news', { everything: true }],
 ] as const) {
-  test(`a read that began before ${what} is neither shared nor remembered after it`, async () => {
+  test(`a read that began before ${what} is neither shared nor remembered after it`, { timeout: WITHIN }, async () => {
     const { store, reads, tell } = handStore();
     const window = createTopicWindow(store);
     const early = window.after(TOPIC, 2, 10);
@@ -85,7 +91,7 @@ for (const [what, news] of [
   });
 }
 
-test('a read that failed is not remembered', async () => {
+test('a read that failed is not remembered', { timeout: WITHIN }, async () => {
   const { store, reads } = handStore();
   let fails = true;
   const window = createTopicWindow({
