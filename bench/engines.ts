@@ -21,5 +21,6 @@ export async function onEachEngine(
   return figures;
 }
 
-const placeFor = async (context: Context, engine: Engine): Promise<WaypostOptions> =>
+/** A fresh, empty place for the data of one service. */
+export const placeFor = async (context: Context, engine: Engine): Promise<WaypostOptions> =>
   engine === 'sqlite' ? { data: temporaryFolder() } : { database: await (await context.cluster()).createDatabase() };

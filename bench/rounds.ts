@@ -1,6 +1,7 @@
 /**
- * Contenders that take turns: A B A B … Whatever else the machine does hits all of them, and each turn of one is
- * compared with the turn of the other beside it.
+ * Contenders that take turns: A B, B A, A B … Whatever else the machine does hits all of them, and each turn of one is
+ * compared with the turn of the other beside it. Nobody is always the first: a machine that becomes busier, or a program
+ * that is still warming up, would be to one side's cost in every round.
  */
 
 /** Anything that has its turn and tells how it did: a rate, or a time. */
@@ -24,7 +25,7 @@ export async function takeTurns(
 ): Promise<Rounds> {
   const turns = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const { name, turn } of contenders) {
+    for (const { name, turn } of round % 2 === 0 ? contenders : contenders.toReversed()) {
       note(`round ${round + 1} of ${rounds}: ${name}`);
       turns.get(name)?.push(await turn());
     }

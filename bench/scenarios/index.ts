@@ -11,6 +11,7 @@ import { eventStream } from './event-stream.ts';
 import { forwarding } from './forwarding.ts';
 import { idleClients } from './idle-clients.ts';
 import { manyQueues } from './many-queues.ts';
+import { manySubscribers } from './many-subscribers.ts';
 import { memory } from './memory.ts';
 import { oncePost } from './once-post.ts';
 import { openTransactions } from './open-transactions.ts';
@@ -43,6 +44,7 @@ export const scenarios: readonly Scenario[] = [
   consumerPages,
   forwarding,
   deadSubscriber,
+  manySubscribers,
   transactions,
   transactionGrowth,
   openTransactions,

@@ -224,6 +224,7 @@ forEachEngine('faults of targets', (engine) => {
       const notice = notices.items.find(({ links }) => links.some(({ href }) => href === subscriber));
       assert.equal(notice?.kind, 'subscriber.disabled');
       const skip = notice?.links.find(({ rel }) => rel === 'enable-skip')?.href ?? assert.fail();
+      assert.equal(found.links.find(({ rel }) => rel === 'enable-skip')?.href, skip);
       await follow(subscriber, 'enable');
       await until(
         subscriber,

@@ -42,6 +42,14 @@ forEachEngine('subscribers', (engine) => {
 
       const list = await request(`${place.url}/subscribers`);
       assert.equal(list.headers['content-type'], ATOM_TYPE);
+      assert.deepEqual(
+        list.links.map(({ rel, href }) => [rel, href]),
+        [
+          ['about', place.url],
+          ['self', `${place.url}/subscribers`],
+          ['first', `${place.url}/subscribers`],
+        ],
+      );
       const feed = parseXml(list.body);
       assert.deepEqual([feed.name, feed.namespace], ['feed', ATOM]);
       assert.equal(child(feed, 'id').text, `${place.url}/subscribers`);

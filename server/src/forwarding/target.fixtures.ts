@@ -22,6 +22,8 @@ export interface Target {
   whim: Whim | undefined;
   /** Resolves when that many messages were accepted. */
   received(count: number): Promise<Arrival[]>;
+  /** Resolves when this holds; asked again whenever a message was accepted. */
+  until(holds: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -65,28 +67,37 @@ export async function startTarget(): Promise<Target> {
     for (const look of waiting) look();
   }
 
+  function whenever(holds: () => boolean, what: () => string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(look);
+        reject(new Error(`${what()} within ${WITHIN / 1000} s`));
+      }, WITHIN);
+      const look = (): void => {
+        if (!holds()) return;
+        clearTimeout(timer);
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  }
+
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const target: Target = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     accepted,
     asked,
     whim: undefined,
-    received(count) {
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiting.delete(look);
-          reject(new Error(`${accepted.length} of ${count} messages came within ${WITHIN / 1000} s`));
-        }, WITHIN);
-        const look = (): void => {
-          if (accepted.length < count) return;
-          clearTimeout(timer);
-          waiting.delete(look);
-          resolve(accepted);
-        };
-        waiting.add(look);
-        look();
-      });
+    async received(count) {
+      await whenever(
+        () => accepted.length >= count,
+        () => `${accepted.length} of ${count} messages came`,
+      );
+      return accepted;
     },
+    until: (holds) => whenever(holds, () => `only ${accepted.map(({ body }) => body).join(', ')} came`),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

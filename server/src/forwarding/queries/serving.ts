@@ -63,7 +63,9 @@ const NOTE_COLUMNS = [
   ...['forwarded', 'failed', 'dead', 'disowned', 'reason', 'link', 'held'],
 ];
 const TEXT_COLUMNS = new Set(['reason', 'link', 'held']);
-const NOBODY: readonly SqlValue[] = [-1, 0, 0, 0, null, 0, null, null, null, 0, 0, 0, 0, null, null, null];
+/** No subscriber has this number. */
+const NO_ID = -1;
+const NOBODY: readonly SqlValue[] = [NO_ID, 0, 0, 0, null, 0, null, null, null, 0, 0, 0, 0, null, null, null];
 
 function noteValues(note: Note): SqlValue[] {
   const { id, epoch, state, position, linkFor, tries, nextTry, failingSince, failingAt } = note;
@@ -95,20 +97,24 @@ const noteText = (rows: number): string => `
   FROM note WHERE subscriber.id = note.id AND subscriber.owner = $1 AND subscriber.epoch = note.epoch
   RETURNING subscriber.id`;
 
-const texts = new Map<number, string>();
+const noteTexts = new Map<number, string>();
 
 /** The statement for at least that many rows; powers of two, so that few texts have to be prepared. */
-function preparedFor(notes: number): { text: string; rows: number } {
+function preparedFor(
+  wanted: number,
+  texts: Map<number, string>,
+  textOf: (rows: number) => string,
+): { text: string; rows: number } {
   let rows = 1;
-  while (rows < notes) rows *= 2;
-  const text = texts.get(rows) ?? noteText(rows);
+  while (rows < wanted) rows *= 2;
+  const text = texts.get(rows) ?? textOf(rows);
   texts.set(rows, text);
   return { text, rows };
 }
 
 /** Writes many notes in one statement; gives the ids of those that were still this node's to write. */
 export async function writeNotes(tx: Tx, node: string, notes: readonly Note[]): Promise<Set<number>> {
-  const { text, rows } = preparedFor(notes.length);
+  const { text, rows } = preparedFor(notes.length, noteTexts, noteText);
   const values: SqlValue[] = [node];
   for (let i = 0; i < rows; i++) {
     const note = notes[i];
@@ -136,13 +142,21 @@ export async function readAttemptsOf(tx: Tx, ids: readonly number[]): Promise<Ma
   return new Map(rows.map(({ subscriber, attempts }) => [subscriber, JSON.parse(attempts) as Attempt[]]));
 }
 
+const logText = (rows: number): string => {
+  const places = Array.from({ length: rows }, (_, i) => `(CAST($${2 * i + 1} AS BIGINT), CAST($${2 * i + 2} AS TEXT))`);
+  return `
+    WITH log (id, attempts) AS (VALUES ${places.join(', ')})
+    INSERT INTO subscriber_attempts (subscriber, attempts)
+    SELECT subscriber.id, log.attempts FROM log JOIN subscriber ON subscriber.id = log.id WHERE true
+    ON CONFLICT (subscriber) DO UPDATE SET attempts = excluded.attempts`;
+};
+
+const logTexts = new Map<number, string>();
+
+/** Writes the attempts of many subscribers, each named once, in one statement. */
 export async function writeAttempts(tx: Tx, logs: readonly (readonly [id: number, json: string])[]): Promise<void> {
-  for (const [id, json] of logs) {
-    await tx.run(
-      `INSERT INTO subscriber_attempts (subscriber, attempts)
-       SELECT id, CAST($2 AS TEXT) FROM subscriber WHERE id = $1
-       ON CONFLICT (subscriber) DO UPDATE SET attempts = excluded.attempts`,
-      [id, json],
-    );
-  }
+  const { text, rows } = preparedFor(logs.length, logTexts, logText);
+  const values = logs.flat() as SqlValue[];
+  for (let i = logs.length; i < rows; i++) values.push(NO_ID, null);
+  await tx.run(text, values);
 }

@@ -47,7 +47,7 @@ export interface EngineParts {
 
 const AFTER_ERROR = 1000;
 const AFTER_INTERRUPTION = 100;
-const LOGS_AT_ONCE = 100;
+const LOGS_AT_ONCE = 128;
 /** Subscribers of one queue that are woken for messages nobody announced. */
 const WOKEN_AT_ONCE = 16;
 const NONE: ReadonlyMap<number, number> = new Map();
@@ -60,7 +60,9 @@ export function createEngine(parts: EngineParts): Engine {
   const farewells = new Map<number, readonly Attempt[]>();
   const changedDestinations = new Set<number>();
   let stopped = false;
+  /** A look at what clients changed: the one under way, and the one that begins when it is over. */
   let noticing: Promise<void> | undefined;
+  let noticingNext: Promise<void> | undefined;
 
   function kick(runner: Runner): void {
     if (stopped) return;
@@ -179,11 +181,24 @@ export function createEngine(parts: EngineParts): Engine {
     await adoptAll(changed);
   }
 
+  /**
+   * A look that began before a change may have missed it, so another one follows: one for all who came meanwhile, since
+   * a hundred that are enabled together would otherwise wait for a hundred looks in a row.
+   */
   function notice(): Promise<void> {
-    // One that began before the change may have missed it, so another one follows.
-    const next = (noticing ?? Promise.resolve()).then(noticeChanges, noticeChanges);
-    noticing = next;
-    return next;
+    if (noticing === undefined) return beginNoticing();
+    noticingNext ??= noticing.then(beginNoticing, beginNoticing);
+    return noticingNext;
+  }
+
+  function beginNoticing(): Promise<void> {
+    noticingNext = undefined;
+    const begun: Promise<void> = noticeChanges().finally(() => {
+      // With another one waiting it stays, so that nobody begins a third beside it.
+      if (noticingNext === undefined) noticing = undefined;
+    });
+    noticing = begun;
+    return begun;
   }
 
   async function findWork(): Promise<void> {
@@ -203,13 +218,15 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function writeLogs(): Promise<void> {
-    const logs: [number, readonly Attempt[]][] = [...farewells];
+    // By id: one that left and came back is written once, as it is now.
+    const unwritten = new Map(farewells);
     farewells.clear();
     for (const runner of roster.all()) {
       if (!runner.unwritten) continue;
       runner.unwritten = false;
-      logs.push([runner.id, runner.attempts]);
+      unwritten.set(runner.id, runner.attempts);
     }
+    const logs = [...unwritten];
     for (let from = 0; from < logs.length; from += LOGS_AT_ONCE) {
       const piece = logs
         .slice(from, from + LOGS_AT_ONCE)
@@ -272,7 +289,7 @@ export function createEngine(parts: EngineParts): Engine {
       clearTimeout(cut);
       // What is forwarded and not noted would be forwarded again by whoever comes next.
       await Promise.allSettled([...roster.all()].filter(({ forwarded }) => forwarded > 0).map(pipeline.note));
-      await noticing?.catch(() => {});
+      await Promise.allSettled([noticing, noticingNext]);
       await writeLogs();
     },
   };

@@ -16,6 +16,12 @@ const MOST_BYTES = 1024 * 1024;
 const ALL_BYTES = 32 * 1024 * 1024;
 /** Messages may expire: what is older than this is read again. */
 const KEPT_MILLISECONDS = 2000;
+/**
+ * That nothing follows a position is told to all who ask within this time: thousands of subscribers come to the end of a
+ * topic one after another, and each would read it in vain. What arrives meanwhile ends it at once; only an arrival whose
+ * announcement was lost has to wait, and that waits for the next look anyway.
+ */
+const END_KEPT_MILLISECONDS = 500;
 
 interface Stretch {
   /** All messages behind `from` up to the last one here. */
@@ -25,9 +31,17 @@ interface Stretch {
   readonly until: number;
 }
 
+interface Reading {
+  readonly found: Promise<readonly StoredMessage[]>;
+  /** Something arrived since it began, which it may have missed. */
+  isOutdated: boolean;
+}
+
 export function createTopicWindow(store: Store): TopicWindow {
   const stretches = new Map<number, Stretch>();
-  const reading = new Map<string, Promise<readonly StoredMessage[]>>();
+  /** Of each topic: what is being read, by the position behind which it begins. */
+  const reading = new Map<number, Map<number, Reading>>();
+  const ends = new Map<number, { readonly position: number; readonly until: number }>();
   let kept = 0;
 
   const lastOf = ({ from, messages }: Stretch): number => messages.at(-1)?.position ?? from;
@@ -92,19 +106,50 @@ export function createTopicWindow(store: Store): TopicWindow {
 
   /** Reads once for all who ask for the same at the same time. */
   function readShared(topic: number, position: number): Promise<readonly StoredMessage[]> {
-    const key = `${topic} ${position}`;
-    const present = reading.get(key);
-    if (present !== undefined) return present;
-    const started = read(topic, position).finally(() => reading.delete(key));
-    reading.set(key, started);
-    return started;
+    const ofTopic = reading.get(topic) ?? new Map<number, Reading>();
+    const present = ofTopic.get(position);
+    if (present !== undefined) return present.found;
+    const found = read(topic, position);
+    const started: Reading = { found, isOutdated: false };
+    ofTopic.set(position, started);
+    reading.set(topic, ofTopic);
+    const over = (messages: readonly StoredMessage[] | undefined): void => {
+      if (started.isOutdated) return;
+      ofTopic.delete(position);
+      if (ofTopic.size === 0) reading.delete(topic);
+      if (messages?.length === 0) ends.set(topic, { position, until: performance.now() + END_KEPT_MILLISECONDS });
+    };
+    found.then(over, () => over(undefined));
+    return found;
   }
+
+  function isEnd(topic: number, position: number): boolean {
+    const end = ends.get(topic);
+    if (end === undefined || position < end.position) return false;
+    if (end.until > performance.now()) return true;
+    ends.delete(topic);
+    return false;
+  }
+
+  /** Whoever asks from now on gets an answer that was read after this arrival. */
+  function forgetEnd(topic: number): void {
+    ends.delete(topic);
+    for (const started of reading.get(topic)?.values() ?? []) started.isOutdated = true;
+    reading.delete(topic);
+  }
+
+  store.listen(({ arrived, everything }) => {
+    if (everything) for (const topic of [...ends.keys(), ...reading.keys()]) forgetEnd(topic);
+    for (const topic of arrived?.keys() ?? []) forgetEnd(topic);
+  });
 
   return {
     async after(topic, position, max, all = false) {
       const known = fromMemory(topic, position, max);
       if (known.length >= max || (known.length > 0 && !all)) return known;
-      const found = await readShared(topic, known.at(-1)?.position ?? position);
+      const from = known.at(-1)?.position ?? position;
+      if (isEnd(topic, from)) return known;
+      const found = await readShared(topic, from);
       return known.length === 0 ? found.slice(0, max) : [...known, ...found].slice(0, max);
     },
   };

@@ -32,6 +32,8 @@ function linksOf({ subscriber, destination, publicId }: SubscriberView): Link[] 
   const { kind, name } = destination;
   const at = { name, subscriber: publicId };
   const post = (rel: string, href: string): Link => ({ rel, href, method: 'POST' });
+  // Only a topic's subscriber stands still at a message that can be passed over.
+  const canSkip = subscriber.state === DISABLED && kind === 'topic' && subscriber.failingAt !== null;
   return [
     { rel: 'self', href: subscriberPath(destination, publicId) },
     { rel: 'collection', href: subscribersPath(destination) },
@@ -40,6 +42,7 @@ function linksOf({ subscriber, destination, publicId }: SubscriberView): Link[] 
     ...(subscriber.state === DISABLED
       ? [post('enable', enableHref(destination, publicId))]
       : [post('disable', paths.disableSubscriber[kind].href(at))]),
+    ...(canSkip ? [post('enable-skip', enableHref(destination, publicId, true))] : []),
     ...(subscriber.state === RETRYING ? [post('try-now', paths.trySubscriber[kind].href(at))] : []),
   ];
 }
