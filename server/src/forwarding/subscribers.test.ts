@@ -45,9 +45,9 @@ forEachEngine('subscribers', (engine) => {
       assert.deepEqual(
         list.links.map(({ rel, href }) => [rel, href]),
         [
-          ['about', place.url],
           ['self', `${place.url}/subscribers`],
           ['first', `${place.url}/subscribers`],
+          ['about', place.url],
         ],
       );
       const feed = parseXml(list.body);
