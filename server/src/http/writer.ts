@@ -135,7 +135,7 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (!isRead && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  if (!isRead) endAfterRequest(message, response, content);
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
 }
