@@ -1,3 +1,4 @@
+import { onEachEngine } from '../engines.ts';
 import { median, takeTurns } from '../rounds.ts';
 import type { Context, Figure, Scenario } from '../scenario.ts';
 import { benchClient, startParticipants } from '../transactions.ts';
@@ -10,19 +11,7 @@ export const transactionGrowth: Scenario = {
   name: 'transaction-growth',
   about: 'time of a commit with 32 and with 8 remote participants, to that with 2',
   target: { atMost: 2.5, text: 'at most 2.5' },
-  async run(context) {
-    const cluster = await context.cluster();
-    return [
-      ...(await measure(context, 'sqlite', (await context.waypost()).url)),
-      ...(await measure(
-        context,
-        'postgresql',
-        (
-          await context.waypost({ database: await cluster.createDatabase() })
-        ).url,
-      )),
-    ];
-  },
+  run: (context) => onEachEngine(context, [], ({ url }, engine) => measure(context, engine, url)),
 };
 
 async function measure(context: Context, engine: string, base: string): Promise<Figure[]> {

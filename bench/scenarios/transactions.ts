@@ -1,3 +1,4 @@
+import { onEachEngine } from '../engines.ts';
 import { takeTurns } from '../rounds.ts';
 import type { Context, Figure, Scenario } from '../scenario.ts';
 import { benchClient, rateOf, startParticipants } from '../transactions.ts';
@@ -13,19 +14,7 @@ const ELSEWHERE = 'http://127.0.0.1:9/transaction';
 export const transactions: Scenario = {
   name: 'transactions',
   about: 'transactions of two participants from begin to commit, to the same work without a transaction',
-  async run(context) {
-    const cluster = await context.cluster();
-    return [
-      ...(await measure(context, 'sqlite', (await context.waypost()).url)),
-      ...(await measure(
-        context,
-        'postgresql',
-        (
-          await context.waypost({ database: await cluster.createDatabase() })
-        ).url,
-      )),
-    ];
-  },
+  run: (context) => onEachEngine(context, [], ({ url }, engine) => measure(context, engine, url)),
 };
 
 async function measure(context: Context, engine: string, base: string): Promise<Figure[]> {

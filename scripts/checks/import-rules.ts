@@ -29,9 +29,16 @@ export const ROLES: Role[] = [
   },
   {
     name: 'composition',
-    files: ['server/src/{server,main}.ts'],
+    files: ['server/src/{server,main,ground}.ts'],
     may: ['server/src/**', ...PACKAGES],
     reason: 'One place puts the parts together.',
+  },
+  {
+    name: 'area',
+    files: [`server/src/${AREAS}/area.ts`, 'server/src/area.ts'],
+    may: ['role:routes', 'role:usecases', 'role:duties', 'role:views', 'role:rules', 'role:http', 'role:foundation'],
+    mayTypes: ['server/src/**'],
+    reason: 'An area puts itself together from what it is given; it neither opens nor starts what others share.',
   },
   {
     name: 'foundation',

@@ -29,6 +29,12 @@ describe('what may be', () => {
       'server.ts knows everything',
       file('server/src/server.ts', './messaging/routes.ts', './store/store.ts', 'fastify'),
     ],
+    [
+      'an area puts itself together',
+      file('server/src/messaging/area.ts', './messaging.ts', './routes.ts', './views.ts', '../duties/prune.ts'),
+    ],
+    ['use cases and duties ask who is alive', file('server/src/duties/prune.ts', '../nodes/membership.ts')],
+    ['queries ask whether an owner is gone', file('server/src/messaging/queries.ts', '../nodes/queries.ts')],
     ['the store knows its engines', file('server/src/store/open.ts', './sqlite/sqlite.ts', 'node:sqlite', 'postgres')],
     [
       'tests use the ground of the tests',
@@ -54,6 +60,9 @@ describe('what may not be', () => {
     ['routes import queries', file('server/src/messaging/topic.routes.ts', './queries.ts')],
     ['routes import the store', file('server/src/messaging/routes.ts', '../store/store.ts')],
     ['views import use cases', file('server/src/messaging/views.ts', './messaging.ts')],
+    ['an area opens the store', file('server/src/messaging/area.ts', '../store/open.ts')],
+    ['nodes know what is owned', file('server/src/nodes/nodes.ts', '../messaging/messaging.ts')],
+    ['queries import the life of a node', file('server/src/messaging/queries.ts', '../nodes/membership.ts')],
     ['http imports an area', file('server/src/http/links.ts', '../messaging/queue.ts')],
     ['the store imports an area', file('server/src/store/store.ts', '../messaging/queue.ts')],
     ['server.ts imports an engine', file('server/src/server.ts', './store/postgres/postgres.ts')],

@@ -28,15 +28,8 @@ export interface Registration {
   readonly secret: string | null;
 }
 
-export interface Subscriber extends Registration {
-  readonly id: number;
-  readonly destination: number;
-  readonly kind: DestinationKind;
-  readonly created: number;
-  /** Under which messages of a queue are leased to it. */
-  readonly token: number;
-  /** Rises when someone sets it going anew. */
-  readonly epoch: number;
+/** How far a subscriber has come. */
+export interface Progress {
   readonly state: number;
   /** Why it is disabled, when Waypost did it. */
   readonly reason: string | null;
@@ -57,6 +50,17 @@ export interface Subscriber extends Registration {
   readonly forwarded: number;
   readonly failed: number;
   readonly dead: number;
+}
+
+export interface Subscriber extends Registration, Progress {
+  readonly id: number;
+  readonly destination: number;
+  readonly kind: DestinationKind;
+  readonly created: number;
+  /** Under which messages of a queue are leased to it. */
+  readonly token: number;
+  /** Rises when someone sets it going anew. */
+  readonly epoch: number;
 }
 
 const MAX_HREF = 4000;

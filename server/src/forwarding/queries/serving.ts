@@ -2,7 +2,7 @@
 import { isGone } from '../../nodes/queries.ts';
 import type { SqlValue, Tx } from '../../store/store.ts';
 import type { Attempt } from '../attempts.ts';
-import type { Subscriber } from '../subscriber.ts';
+import type { Progress, Subscriber } from '../subscriber.ts';
 import { COLUMNS, type SubscriberRow, toSubscriber } from './subscribers.ts';
 
 /** Subscribers that need a node to serve them. */
@@ -49,25 +49,13 @@ export async function deleteSubscriber(tx: Tx, id: number): Promise<void> {
 }
 
 /** What a pipeline has to say about its subscriber: where it stands now, and what to add to the counters. */
-export interface Note {
+export interface Note extends Omit<Progress, 'held'> {
   readonly id: number;
   readonly epoch: number;
-  readonly state: number;
-  readonly reason: string | null;
-  readonly position: number;
   /** Undefined: as before. */
   readonly held?: readonly number[];
   /** The node lets go of it. */
   readonly disowned?: boolean;
-  readonly link: string | null;
-  readonly linkFor: number | null;
-  readonly tries: number;
-  readonly nextTry: number | null;
-  readonly failingSince: number | null;
-  readonly failingAt: number | null;
-  readonly forwarded: number;
-  readonly failed: number;
-  readonly dead: number;
 }
 
 const NOTE_COLUMNS = [

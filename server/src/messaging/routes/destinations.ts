@@ -13,9 +13,9 @@ import { postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
-import { destinationPath, messagePath } from '../views/links.ts';
-import { AREA, nameOf, transactionOf } from './common.ts';
-import { draftOf } from './draft.ts';
+import { destinationPath } from '../views/links.ts';
+import { AREA, nameOf } from './common.ts';
+import { postOne } from './draft.ts';
 import { destinationListShape, destinationShape, newDestinationShape, settingsShape } from './shapes.ts';
 
 const forceQuery = {
@@ -23,7 +23,7 @@ const forceQuery = {
 } as const;
 
 export function destinationRoutes(messaging: Messaging): Route[] {
-  const { destinations, posting } = messaging;
+  const { destinations } = messaging;
 
   async function describe(destination: Destination): Promise<Pick<Answer, 'document' | 'templates'>> {
     const counts = await destinations.counts(destination);
@@ -124,16 +124,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         answers: { 204: 'Stored; Location names the message' },
         problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
         async handle(request) {
-          const name = nameOf(request);
-          const wishes = readQuery(request.query, postingQuery);
-          const [id = 0] = await posting.post({
-            kind,
-            name,
-            drafts: [draftOf(request)],
-            wishes,
-            ...transactionOf(request),
-          });
-          return noContent({ headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] });
+          return noContent({ headers: [location(await postOne(messaging, kind, request))] });
         },
       },
       DELETE: {

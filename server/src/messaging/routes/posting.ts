@@ -13,7 +13,7 @@ import type { OnceScope } from '../usecases/once.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
 import { AREA, type MessagingRouteOptions, nameOf, transactionOf } from './common.ts';
-import { draftOf } from './draft.ts';
+import { draftOf, postOne } from './draft.ts';
 
 const postingProblems = ['bad-query', 'too-large', 'destination-full', 'storage-full'] as const;
 
@@ -46,16 +46,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     answers: { 201: 'Stored; Location names the message' },
     problems: postingProblems,
     async handle(request) {
-      const name = nameOf(request);
-      const wishes = readQuery(request.query, postingQuery);
-      const [id = 0] = await posting.post({
-        kind,
-        name,
-        drafts: [draftOf(request)],
-        wishes,
-        ...transactionOf(request),
-      });
-      return { status: 201, headers: [location(pathOf(name, id))] };
+      return { status: 201, headers: [location(await postOne(messaging, kind, request))] };
     },
   };
 
