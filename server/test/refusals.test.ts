@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
 import { request } from '../../testing/http.ts';
+import { converse } from '../../testing/raw.ts';
 import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
 
 forEachEngine('refusals', (engine) => {
@@ -30,6 +31,29 @@ forEachEngine('refusals', (engine) => {
         const answer = await request(`${message}/acknowledgement/${token}`, { method: 'POST', headers, body });
         assert.ok(answer.status === 404 || answer.status === 412, `${body} with ${token}: ${answer.status}`);
         assert.equal((await request(message)).headers['message-state'], 'available', `${body} with ${token}`);
+      }
+    }
+  });
+
+  test('nothing is done behind an answer that ends its connection', async () => {
+    const last = {
+      'an address that is unknown': 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
+      'an expectation that is unknown':
+        'POST /queues/any HTTP/1.1\r\nHost: a\r\nExpect: b\r\nContent-Length: 5\r\n\r\n',
+    };
+    for (const [what, head] of Object.entries(last)) {
+      for (const expectation of ['', 'Expect: 100-continue\r\n']) {
+        const behind = `POST /queues/behind HTTP/1.1\r\nHost: a\r\n${expectation}Content-Length: 1\r\n\r\nx`;
+        const bytes = Buffer.from(`${head}hello${behind}`);
+        const answers = await converse(waypost.port, bytes, { answers: 2 });
+        assert.deepEqual(
+          answers.map(({ headers }) => headers.connection),
+          ['close'],
+          what,
+        );
+        // When this one is stored, so is what was sent before it.
+        await request(`${waypost.url}/queues/later`, { method: 'POST', body: 'x' });
+        assert.equal((await request(`${waypost.url}/queues/behind`)).status, 404, what);
       }
     }
   });

@@ -6,7 +6,7 @@ import { Problem, type ProblemCode } from '../problems.ts';
 import type { BodyReader } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
 import type { Dispatch } from './router.ts';
-import { LINGER_MILLISECONDS } from './writer.ts';
+import { isClosing, LINGER_MILLISECONDS } from './writer.ts';
 
 export interface Listener {
   readonly port: number;
@@ -27,6 +27,10 @@ export interface ListenerOptions {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port, maxHeaderSize, bodies } = options;
   const dispatch: Dispatch = (message, response) => {
+    if (isClosing(message)) {
+      message.resume();
+      return;
+    }
     (message.socket as TrackedSocket)[LATEST] = response;
     options.dispatch(message, response);
   };
@@ -36,7 +40,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const malformed = createMalformedAnswers(bodies);
   server.on('clientError', (error, socket) => malformed(error, socket as Socket));
   server.on('checkContinue', (message: IncomingMessage, response) => {
-    if (bodies.refuse(message) === undefined) response.writeContinue();
+    if (!isClosing(message) && bodies.refuse(message) === undefined) response.writeContinue();
     dispatch(message, response);
   });
   server.on('checkExpectation', dispatch);

@@ -87,7 +87,7 @@ async function writeStream(
 ): Promise<void> {
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
-  if (exchange.closing()) headers.push('Connection', 'close');
+  if (exchange.closing()) closeAfter(exchange, headers);
   response.writeHead(200, [...headers, 'Content-Type', stream.type]);
   response.flushHeaders();
   const closed = once(response, 'close').catch(() => {});
@@ -130,7 +130,7 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
   const isRead = message.complete || !announcesBody(message);
-  if ((!isRead || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
+  if (!isRead || exchange.closing() || headers.includes('Connection')) closeAfter(exchange, headers);
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
@@ -139,6 +139,22 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
 }
+
+/** Set when an answer has announced the end of its connection. On the socket itself: a weak map is dear. */
+const CLOSING = Symbol('closing');
+type ClosingSocket = IncomingMessage['socket'] & { [CLOSING]?: true };
+
+/** Announces that this answer is the last of its connection. */
+function closeAfter({ message }: Exchange, headers: string[]): void {
+  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  (message.socket as ClosingSocket)[CLOSING] = true;
+}
+
+/**
+ * Whether the last answer of this connection was given. What was sent behind the request that it is for must not be
+ * carried out (RFC 9112, section 9.6): its client may take it for undone and send it again on another connection.
+ */
+export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as ClosingSocket)[CLOSING] === true;
 
 /** How long a client that is refused may go on sending before it is cut off. */
 export const LINGER_MILLISECONDS = 2000;
