@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { announcesBody } from './body.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
+import { announceEnd, isLatest } from './last-answer.ts';
 import { formatLinks } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { parsePrefer } from './prefer.ts';
@@ -20,7 +21,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Fields for every answer of this exchange (CORS). */
   fields: readonly string[];
-  /** Whether the connection is to be closed after this answer. */
+  /** Whether connections are to be closed after their answers. */
   readonly closing: () => boolean;
 }
 
@@ -87,7 +88,7 @@ async function writeStream(
 ): Promise<void> {
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
-  if (exchange.closing()) closeAfter(exchange, headers);
+  if (isLastOf(exchange)) closeAfter(exchange, headers);
   response.writeHead(200, [...headers, 'Content-Type', stream.type]);
   response.flushHeaders();
   const closed = once(response, 'close').catch(() => {});
@@ -130,7 +131,7 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
   const isRead = message.complete || !announcesBody(message);
-  if (!isRead || exchange.closing() || headers.includes('Connection')) closeAfter(exchange, headers);
+  if (!isRead || isLastOf(exchange) || headers.includes('Connection')) closeAfter(exchange, headers);
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
@@ -140,21 +141,14 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   else response.end(content.toString('latin1'), 'latin1');
 }
 
-/** Set when an answer has announced the end of its connection. On the socket itself: a weak map is dear. */
-const CLOSING = Symbol('closing');
-type ClosingSocket = IncomingMessage['socket'] & { [CLOSING]?: true };
+/** Whether the connection is to be closed after this answer. Not while others wait behind it: they are under way, too. */
+const isLastOf = ({ closing, message, response }: Exchange): boolean => closing() && isLatest(message, response);
 
 /** Announces that this answer is the last of its connection. */
 function closeAfter({ message }: Exchange, headers: string[]): void {
   if (!headers.includes('Connection')) headers.push('Connection', 'close');
-  (message.socket as ClosingSocket)[CLOSING] = true;
+  announceEnd(message);
 }
-
-/**
- * Whether the last answer of this connection was given. What was sent behind the request that it is for must not be
- * carried out (RFC 9112, section 9.6): its client may take it for undone and send it again on another connection.
- */
-export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as ClosingSocket)[CLOSING] === true;
 
 /** How long a client that is refused may go on sending before it is cut off. */
 export const LINGER_MILLISECONDS = 2000;
