@@ -58,6 +58,17 @@ forEachEngine('refusals', (engine) => {
     }
   });
 
+  test('a message that speaks of connections does not end the one it is received on', async () => {
+    const headers = { 'X-About': 'Connection' };
+    for (const body of ['1', '2']) await request(`${waypost.url}/queues/about`, { method: 'POST', headers, body });
+    const receive = 'POST /queues/about/receiving HTTP/1.1\r\nHost: a\r\n\r\n';
+    const answers = await converse(waypost.port, Buffer.from(receive + receive), { answers: 2 });
+    assert.deepEqual(
+      answers.map(({ body }) => body.toString()),
+      ['1', '2'],
+    );
+  });
+
   test('who was told to go on sending and is refused then can read the refusal', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024);
     const socket = connect({ port: waypost.port, host: '127.0.0.1' });

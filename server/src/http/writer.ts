@@ -131,7 +131,7 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
   const isRead = message.complete || !announcesBody(message);
-  if (!isRead || isLastOf(exchange) || headers.includes('Connection')) closeAfter(exchange, headers);
+  if (!isRead || isLastOf(exchange) || saysClose(headers)) closeAfter(exchange, headers);
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
@@ -144,9 +144,15 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
 /** Whether the connection is to be closed after this answer. Not while others wait behind it: they are under way, too. */
 const isLastOf = ({ closing, message, response }: Exchange): boolean => closing() && isLatest(message, response);
 
+/** Names and values take turns, and a field that a message brought along may have any value. */
+function saysClose(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'Connection') return true;
+  return false;
+}
+
 /** Announces that this answer is the last of its connection. */
 function closeAfter({ message }: Exchange, headers: string[]): void {
-  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  if (!saysClose(headers)) headers.push('Connection', 'close');
   announceEnd(message);
 }
 
