@@ -96,6 +96,23 @@ forEachEngine('stopping', (engine) => {
     });
   }
 
+  test('what was sent behind a request that waits is answered, too', async () => {
+    const database = await engine.database();
+    const waypost = await startWaypost({ args: database.args });
+    await request(`${waypost.url}/queues/q`, { method: 'PUT' });
+    const wait = 'POST /queues/q/receiving HTTP/1.1\r\nHost: a\r\nAccept-Wait: 50\r\n\r\n';
+    const post = 'POST /queues/behind HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx';
+    const pipeline = await open(waypost.port, `${wait}${post}`);
+    await eventually('it is stored', async () => (await request(`${waypost.url}/queues/behind`)).status === 200);
+    assert.ok((await ends(waypost, 'SIGTERM')) < PROMISED);
+    await pipeline.closed;
+    assert.deepEqual(
+      parseAnswers(pipeline.received()).map(({ status }) => status),
+      [204, 204],
+    );
+    await database.drop();
+  });
+
   test('a second signal, and a third, change nothing', async () => {
     const database = await engine.database();
     const waypost = await startWaypost({ args: database.args });

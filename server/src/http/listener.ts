@@ -1,9 +1,10 @@
 /** The listening socket: limits, malformed requests, and an orderly end. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { newRequestId } from '../ids.ts';
 import { Problem, type ProblemCode } from '../problems.ts';
 import type { BodyReader } from './body.ts';
+import { beginAnswer, latestAnswer } from './last-answer.ts';
 import { problemAnswer } from './problem-answer.ts';
 import type { Dispatch } from './router.ts';
 import { LINGER_MILLISECONDS } from './writer.ts';
@@ -27,8 +28,8 @@ export interface ListenerOptions {
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port, maxHeaderSize, bodies } = options;
   const dispatch: Dispatch = (message, response) => {
-    (message.socket as TrackedSocket)[LATEST] = response;
-    options.dispatch(message, response);
+    if (beginAnswer(message, response)) options.dispatch(message, response);
+    else message.resume();
   };
   // A missing Host is answered by the router, with a problem like any other fault of the request.
   const server = createServer({ maxHeaderSize, requireHostHeader: false, keepAliveTimeout: 30_000 }, dispatch);
@@ -36,8 +37,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const malformed = createMalformedAnswers(bodies);
   server.on('clientError', (error, socket) => malformed(error, socket as Socket));
   server.on('checkContinue', (message: IncomingMessage, response) => {
+    if (!beginAnswer(message, response)) return;
     if (bodies.refuse(message) === undefined) response.writeContinue();
-    dispatch(message, response);
+    options.dispatch(message, response);
   });
   server.on('checkExpectation', dispatch);
   // No listener for upgrades: whoever asks for another protocol is answered in this one, as HTTP/1.1 allows.
@@ -80,10 +82,6 @@ async function closeServer(server: Server, sockets: ReadonlySet<Socket>, millise
   clearTimeout(cut);
 }
 
-/** The answer to the latest request of a connection. On the socket itself: a weak map is dear at every collection. */
-const LATEST = Symbol('latest answer');
-type TrackedSocket = Socket & { [LATEST]?: ServerResponse<IncomingMessage> };
-
 const MALFORMED: Readonly<Record<string, [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'the header fields are larger than the limit'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['too-large', 'the chunk extensions are too large'],
@@ -125,7 +123,7 @@ function createMalformedAnswers(bodies: BodyReader) {
     refused.add(socket);
     const [code, detail] = (isHttp(error) && MALFORMED[error.code ?? '']) || NOT_HTTP;
     const problem = new Problem(code, detail);
-    const before = (socket as TrackedSocket)[LATEST];
+    const before = latestAnswer(socket);
     if (before === undefined || before.writableFinished) writeRaw(socket, problem);
     else if (before.req.complete) before.once('close', () => writeRaw(socket, problem));
     else bodies.fail(before.req, problem);

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { announcesBody } from './body.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
+import { announceEnd, isLatest } from './last-answer.ts';
 import { formatLinks } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { parsePrefer } from './prefer.ts';
@@ -20,7 +21,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Fields for every answer of this exchange (CORS). */
   fields: readonly string[];
-  /** Whether the connection is to be closed after this answer. */
+  /** Whether connections are to be closed after their answers. */
   readonly closing: () => boolean;
 }
 
@@ -87,7 +88,7 @@ async function writeStream(
 ): Promise<void> {
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
-  if (exchange.closing()) headers.push('Connection', 'close');
+  if (isLastOf(exchange)) closeAfter(exchange, headers);
   response.writeHead(200, [...headers, 'Content-Type', stream.type]);
   response.flushHeaders();
   const closed = once(response, 'close').catch(() => {});
@@ -130,14 +131,29 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
   const isRead = message.complete || !announcesBody(message);
-  if ((!isRead || exchange.closing()) && !headers.includes('Connection')) headers.push('Connection', 'close');
+  if (!isRead || isLastOf(exchange) || saysClose(headers)) closeAfter(exchange, headers);
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (!isRead && message.headers.expect === undefined) endAfterRequest(message, response, content);
+  if (!isRead) endAfterRequest(message, response, content);
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
+}
+
+/** Whether the connection is to be closed after this answer. Not while others wait behind it: they are under way, too. */
+const isLastOf = ({ closing, message, response }: Exchange): boolean => closing() && isLatest(message, response);
+
+/** Names and values take turns, and a field that a message brought along may have any value. */
+function saysClose(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'Connection') return true;
+  return false;
+}
+
+/** Announces that this answer is the last of its connection. */
+function closeAfter({ message }: Exchange, headers: string[]): void {
+  if (!saysClose(headers)) headers.push('Connection', 'close');
+  announceEnd(message);
 }
 
 /** How long a client that is refused may go on sending before it is cut off. */

@@ -91,8 +91,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   };
 
   const tokenOf = ({ parameters: { token = '' } }: Request): number => {
-    if (!/^[0-9a-z]{1,10}$/.test(token)) throw new Problem('not-found', 'this is no acknowledgement link of ours');
-    return Number.parseInt(token, 36);
+    const number = /^[0-9a-z]{1,10}$/.test(token) ? Number.parseInt(token, 36) : 0;
+    // What was never delivered has the token 0: no delivery does, and nobody may settle in its name.
+    if (number === 0) throw new Problem('not-found', 'this is no acknowledgement link of ours');
+    return number;
   };
 
   const input = { element: 'acknowledgement' };

@@ -100,6 +100,7 @@ export function createPosting(
     refuseClients(kind, name);
     const ids = newIds(parcel);
     let own: number | undefined;
+    let wasFree = false;
     for (let attempt = 1; ; attempt++) {
       let destination = destinations.known(kind, name);
       if (destination === undefined) {
@@ -127,7 +128,8 @@ export function createPosting(
             });
       if (outcome === 'stored' && transaction === undefined) announce(destination, messages);
       if (outcome === 'no-destination' && attempt < ATTEMPTS) destinations.forget(kind, name);
-      else if (attempt > 1 || !(await isFreeAgain(outcome, parcel, destination, own))) return { outcome, ids };
+      else if (!(await isFreeAgain(outcome, parcel, destination, own)) || wasFree) return { outcome, ids };
+      else wasFree = true;
     }
   }
 

@@ -1,0 +1,108 @@
+/** Who is refused learns why, and what is refused changes nothing. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, test } from 'node:test';
+import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
+import { request } from '../../testing/http.ts';
+import { converse } from '../../testing/raw.ts';
+import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
+
+forEachEngine('refusals', (engine) => {
+  let database: EngineDatabase;
+  let waypost: WaypostProcess;
+
+  before(async () => {
+    database = await engine.database();
+    waypost = await startWaypost(database.options);
+  });
+
+  after(async () => {
+    await waypost?.stop();
+    await database?.drop();
+  });
+
+  test('nobody settles a message that was never delivered', async () => {
+    const posted = await request(`${waypost.url}/queues/undelivered`, { method: 'POST', body: 'x' });
+    const message = posted.headers.location as string;
+    for (const body of ['acknowledge=true', 'acknowledge=false', 'extend=60']) {
+      for (const token of ['0', '00', '1']) {
+        const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+        const answer = await request(`${message}/acknowledgement/${token}`, { method: 'POST', headers, body });
+        assert.ok(answer.status === 404 || answer.status === 412, `${body} with ${token}: ${answer.status}`);
+        assert.equal((await request(message)).headers['message-state'], 'available', `${body} with ${token}`);
+      }
+    }
+  });
+
+  test('nothing is done behind an answer that ends its connection', async () => {
+    const last = {
+      'an address that is unknown': 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
+      'an expectation that is unknown':
+        'POST /queues/any HTTP/1.1\r\nHost: a\r\nExpect: b\r\nContent-Length: 5\r\n\r\n',
+    };
+    for (const [what, head] of Object.entries(last)) {
+      for (const expectation of ['', 'Expect: 100-continue\r\n']) {
+        const behind = `POST /queues/behind HTTP/1.1\r\nHost: a\r\n${expectation}Content-Length: 1\r\n\r\nx`;
+        const bytes = Buffer.from(`${head}hello${behind}`);
+        const answers = await converse(waypost.port, bytes, { answers: 2 });
+        assert.deepEqual(
+          answers.map(({ headers }) => headers.connection),
+          ['close'],
+          what,
+        );
+        // When this one is stored, so is what was sent before it.
+        await request(`${waypost.url}/queues/later`, { method: 'POST', body: 'x' });
+        assert.equal((await request(`${waypost.url}/queues/behind`)).status, 404, what);
+      }
+    }
+  });
+
+  test('a message that speaks of connections does not end the one it is received on', async () => {
+    const headers = { 'X-About': 'Connection' };
+    for (const body of ['1', '2']) await request(`${waypost.url}/queues/about`, { method: 'POST', headers, body });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      for (const body of ['1', '2']) {
+        const answer = await request(`${waypost.url}/queues/about/receiving`, {
+          method: 'POST',
+          agent,
+          timeout: 10_000,
+        });
+        assert.equal(answer.text(), body);
+      }
+    } finally {
+      agent.destroy();
+    }
+  });
+
+  test('who was told to go on sending and is refused then can read the refusal', async () => {
+    const body = Buffer.alloc(8 * 1024 * 1024);
+    const socket = connect({ port: waypost.port, host: '127.0.0.1' });
+    try {
+      socket.write(
+        `POST /nowhere HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
+      );
+      const [first] = (await once(socket, 'data')) as [Buffer];
+      assert.match(first.toString('latin1'), /^HTTP\/1\.1 100 /);
+      // Nothing is read before all is sent: a connection that is cut off loses what was not read.
+      socket.pause();
+      for (let from = 0; from < body.length; from += 65_536) {
+        const written = new Promise((resolve, reject) => {
+          socket.write(body.subarray(from, from + 65_536), (error) => (error ? reject(error) : resolve(undefined)));
+        });
+        await written;
+      }
+      let text = first.toString('latin1');
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString('latin1');
+      });
+      socket.resume();
+      await once(socket, 'end');
+      assert.match(text, /\r\n\r\nHTTP\/1\.1 404 /);
+    } finally {
+      socket.destroy();
+    }
+  });
+});
