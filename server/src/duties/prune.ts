@@ -20,6 +20,7 @@ export function createPruner(store: Store, rememberIds: number): Duty {
   // Where the walks over the destinations and over the topics go on.
   let after = 0;
   let topic = '';
+  const limits: Limits = new Map();
   return async () => {
     const now = store.now();
     const topics = await store.transaction(async (tx) => {
@@ -37,7 +38,7 @@ export function createPruner(store: Store, rememberIds: number): Duty {
       let full = false;
       for (const dest of found) {
         for (const place of tx.dialect.places)
-          full = (await pruneDestination(tx, place, dest, now, rememberIds)) || full;
+          full = (await pruneDestination(tx, place, dest, now, rememberIds, limits)) || full;
       }
       return { last: found.at(-1) ?? 0, more: found.length === DESTINATIONS, full };
     });
@@ -67,6 +68,26 @@ async function destinationsWithFinished(tx: Tx, after: number): Promise<number[]
   return [...found].sort((a, b) => a - b).slice(0, DESTINATIONS);
 }
 
+/**
+ * Up to which due time each destination's finished messages are too many, by place and destination. Finding that out is a
+ * walk over all that may be kept, so it serves until nothing is left to remove by it.
+ */
+type Limits = Map<string, number>;
+
+async function limitOf(tx: Tx, { delivery }: Place, dest: number, limits: Limits): Promise<number> {
+  const key = `${delivery} ${dest}`;
+  const known = limits.get(key);
+  if (known !== undefined) return known;
+  const beyond = await tx.get<{ due: number }>(
+    `SELECT due FROM ${delivery} WHERE dest = $1 AND ${IS_OVER}
+     ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
+    [dest],
+  );
+  const limit = beyond?.due ?? 0;
+  limits.set(key, limit);
+  return limit;
+}
+
 /** True when a full piece was removed: there may be more. */
 async function pruneDestination(
   tx: Tx,
@@ -74,20 +95,18 @@ async function pruneDestination(
   dest: number,
   now: number,
   rememberIds: number,
+  limits: Limits,
 ): Promise<boolean> {
   const { message, delivery } = place;
-  const beyond = await tx.get<{ due: number }>(
-    `SELECT due FROM ${delivery} WHERE dest = $1 AND ${IS_OVER}
-     ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
-    [dest],
-  );
+  const limit = await limitOf(tx, place, dest, limits);
   const rows = await tx.all<{ id: number }>(
     `DELETE FROM ${delivery} WHERE id IN
        (SELECT id FROM ${delivery} WHERE dest = $1 AND ${IS_OVER} AND due <= $2
         ORDER BY due, id LIMIT ${CHUNK} ${tx.dialect.skipLocked})
      RETURNING id`,
-    [dest, Math.max(now, beyond?.due ?? 0)],
+    [dest, Math.max(now, limit)],
   );
+  if (rows.length < CHUNK) limits.delete(`${delivery} ${dest}`);
   if (rows.length === 0) return false;
   const ids = tx.dialect.list(rows.map(({ id }) => id));
   const text = `DELETE FROM ${message} WHERE id ${tx.dialect.inList('$1')} RETURNING name`;
