@@ -17,7 +17,7 @@ export async function countServed(tx: Tx): Promise<number> {
  */
 export async function takeOver(tx: Tx, node: string, limit: number): Promise<Subscriber[]> {
   const rows = await tx.all<SubscriberRow>(
-    `UPDATE subscriber SET owner = $1, epoch = epoch + 1 WHERE id IN
+    `UPDATE subscriber SET owner = $1, epoch = epoch + 1, attention = 0 WHERE id IN
        (SELECT id FROM subscriber
         WHERE (owner IS NULL OR ${isGone('subscriber.owner')})
           AND (state IN (0, 1) OR state = 3 OR held <> '[]')
