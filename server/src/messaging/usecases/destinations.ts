@@ -23,15 +23,16 @@ import { isSystemTopic, refuseClients } from '../system-topics.ts';
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
 const TRUST_MILLISECONDS = 2500;
-/** How many of them are compared with the store by one statement. */
+/** Those asked for within this time are compared with the store, so many by one statement. */
+const IN_USE_MILLISECONDS = 30_000;
 const COMPARED_TOGETHER = 1000;
 
 interface Remembered {
   readonly destination: Destination;
   /** By `performance.now`. */
   until: number;
-  /** Since it was last compared with the store. */
-  used: boolean;
+  /** When it was last asked for, by the same clock. */
+  used: number;
 }
 
 export interface Destinations {
@@ -78,7 +79,7 @@ export function createDestinations(store: Store): Destinations {
     if (byId.size >= MAX_REMEMBERED) forgetAll();
     // A single node hears of every change; others may miss an announcement and look again from time to time.
     const until = store.engine === 'sqlite' ? Number.POSITIVE_INFINITY : performance.now() + TRUST_MILLISECONDS;
-    const entry = { destination, until, used: false };
+    const entry = { destination, until, used: performance.now() };
     remembered[destination.kind].set(destination.name, entry);
     byId.set(destination.id, entry);
     return destination;
@@ -108,7 +109,8 @@ export function createDestinations(store: Store): Destinations {
   /** Compares what is in use with the store, many at a time: a node with thousands of queues would look up each of them. */
   async function refresh(): Promise<void> {
     if (store.engine === 'sqlite') return;
-    const used = [...byId.values()].filter((entry) => entry.used);
+    const since = performance.now() - IN_USE_MILLISECONDS;
+    const used = [...byId.values()].filter((entry) => entry.used > since);
     for (let from = 0; from < used.length; from += COMPARED_TOGETHER) {
       const some = used.slice(from, from + COMPARED_TOGETHER);
       const until = performance.now() + TRUST_MILLISECONDS;
@@ -121,7 +123,6 @@ export function createDestinations(store: Store): Destinations {
       for (const entry of some) {
         const { id, kind, name, version } = entry.destination;
         if (byId.get(id) !== entry) continue;
-        entry.used = false;
         if (versions.get(id) === version) entry.until = until;
         else forget(kind, name);
       }
@@ -130,8 +131,9 @@ export function createDestinations(store: Store): Destinations {
 
   function known(kind: DestinationKind, name: string): Destination | undefined {
     const entry = remembered[kind].get(name);
-    if (entry === undefined || entry.until <= performance.now()) return undefined;
-    entry.used = true;
+    const now = performance.now();
+    if (entry === undefined || entry.until <= now) return undefined;
+    entry.used = now;
     return entry.destination;
   }
 
