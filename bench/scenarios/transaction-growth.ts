@@ -4,7 +4,9 @@ import type { Context, Figure, Scenario } from '../scenario.ts';
 import { benchClient, startParticipants } from '../transactions.ts';
 
 const SIZES = [2, 8, 32] as const;
-const COMMITS = 15;
+const COMMITS = 30;
+/** Turns that do not count: the programs compile their code in them. */
+const WARM_UP = 4;
 
 /** The time of a commit as the participants grow: they are asked side by side, so it must grow far slower than they do. */
 export const transactionGrowth: Scenario = {
@@ -35,7 +37,7 @@ async function measure(context: Context, engine: string, base: string): Promise<
     },
   }));
   try {
-    for (const { turn } of contenders) await turn();
+    for (let i = 0; i < WARM_UP; i++) for (const { turn } of contenders) await turn();
     const rounds = await takeTurns(contenders, context.rounds, (text) => context.note(`${engine}, ${text}`));
     const milliseconds = (name: string): string => `${rounds.median(name).toFixed(2)} ms`;
     return ['8', '32'].map((size) => {

@@ -81,12 +81,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   });
 
   async function check(given: string): Promise<Problem | undefined> {
-    const wrong = wrongWith(given);
-    if (wrong !== undefined) return new Problem('address-refused', wrong);
-    const { host, hostname } = new URL(given);
-    if (isOwn(host)) return undefined;
+    const url = readTarget(given);
+    if (typeof url === 'string') return new Problem('address-refused', url);
+    if (isOwn(url.host)) return undefined;
     try {
-      await callableAddresses(hostname, resolve, mayCall);
+      await callableAddresses(url.hostname, resolve, mayCall);
       return undefined;
     } catch (error) {
       // A name that cannot be resolved now may be later: then the call decides.
@@ -98,9 +97,8 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   function send(request: OutboundRequest): Promise<OutboundAnswer> {
     const { method, url: given, headers = [], body = null, signal } = request;
     const { timeout = usualTimeout, maxBody = MAX_BODY, mayCut = false } = request;
-    const wrong = wrongWith(given);
-    if (wrong !== undefined) return Promise.reject(new OutboundError('refused-address', wrong));
-    const url = new URL(given);
+    const url = readTarget(given);
+    if (typeof url === 'string') return Promise.reject(new OutboundError('refused-address', url));
     return new Promise((succeed, fail) => {
       const exchange = createExchange({ maxBody, mayCut }, settle);
       const timer = setTimeout(
@@ -138,14 +136,14 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   return { check, send, close: () => agent.destroy(new OutboundError('closed', 'the service is stopping')) };
 }
 
-/** What keeps a URL from being called whatever its address, or undefined. */
-function wrongWith(given: string): string | undefined {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (url === undefined) return 'it is not an absolute URL';
+/** The URL, or what keeps it from being called whatever its address. */
+function readTarget(given: string): URL | string {
+  const url = URL.parse(given);
+  if (url === null) return 'it is not an absolute URL';
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return `only http and https are called, not ${url.protocol}`;
   if (url.username !== '' || url.password !== '') return 'it must not hold a user name or a password';
-  return undefined;
+  return url;
 }
 
 interface Exchange {
