@@ -2,29 +2,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { after, before, test } from 'node:test';
-import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
+import { test } from 'node:test';
+import { forEachEngine } from '../../testing/engines.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Answer, type RequestOptions, request } from '../../testing/http.ts';
 import { startCluster } from '../../testing/postgres.ts';
-import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
+import { withWaypost } from '../../testing/running.ts';
+import { startWaypost } from '../../testing/waypost.ts';
 
 forEachEngine('overlaps', (engine) => {
-  let database: EngineDatabase;
-  let waypost: WaypostProcess;
-
-  before(async () => {
-    database = await engine.database();
-    waypost = await startWaypost(database.options);
-  });
-
-  after(async () => {
-    await waypost?.stop();
-    await database?.drop();
-  });
+  const waypost = withWaypost(engine);
 
   const send = (method: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
-    request(path.startsWith('http') ? path : waypost.url + path, { method, ...options });
+    request(path.startsWith('http') ? path : waypost().url + path, { method, ...options });
   const settings = (name: string, values: Record<string, unknown>): Promise<Answer> =>
     send('PUT', `/queues/${name}`, {
       headers: { 'content-type': 'application/json' },
@@ -60,7 +50,7 @@ forEachEngine('overlaps', (engine) => {
     const delivery = await send('POST', '/queues/odd/poller', { headers: { 'accept-wait': '10' } });
     const verdict = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'acknowledge=true' };
     assert.equal((await send('POST', delivery.link('acknowledgement'), verdict)).status, 204);
-    assert.doesNotMatch(waypost.stderr, /a duty failed/);
+    assert.doesNotMatch(waypost().stderr, /a duty failed/);
   });
 
   test('many large batches at once find ids enough', async () => {

@@ -3,28 +3,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
-import { after, before, test } from 'node:test';
-import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
+import { test } from 'node:test';
+import { forEachEngine } from '../../testing/engines.ts';
 import { request } from '../../testing/http.ts';
 import { converse } from '../../testing/raw.ts';
-import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
+import { withWaypost } from '../../testing/running.ts';
 
 forEachEngine('refusals', (engine) => {
-  let database: EngineDatabase;
-  let waypost: WaypostProcess;
-
-  before(async () => {
-    database = await engine.database();
-    waypost = await startWaypost(database.options);
-  });
-
-  after(async () => {
-    await waypost?.stop();
-    await database?.drop();
-  });
+  const waypost = withWaypost(engine);
 
   test('nobody settles a message that was never delivered', async () => {
-    const posted = await request(`${waypost.url}/queues/undelivered`, { method: 'POST', body: 'x' });
+    const posted = await request(`${waypost().url}/queues/undelivered`, { method: 'POST', body: 'x' });
     const message = posted.headers.location as string;
     for (const body of ['acknowledge=true', 'acknowledge=false', 'extend=60']) {
       for (const token of ['0', '00', '1']) {
@@ -46,26 +35,26 @@ forEachEngine('refusals', (engine) => {
       for (const expectation of ['', 'Expect: 100-continue\r\n']) {
         const behind = `POST /queues/behind HTTP/1.1\r\nHost: a\r\n${expectation}Content-Length: 1\r\n\r\nx`;
         const bytes = Buffer.from(`${head}hello${behind}`);
-        const answers = await converse(waypost.port, bytes, { answers: 2 });
+        const answers = await converse(waypost().port, bytes, { answers: 2 });
         assert.deepEqual(
           answers.map(({ headers }) => headers.connection),
           ['close'],
           what,
         );
         // When this one is stored, so is what was sent before it.
-        await request(`${waypost.url}/queues/later`, { method: 'POST', body: 'x' });
-        assert.equal((await request(`${waypost.url}/queues/behind`)).status, 404, what);
+        await request(`${waypost().url}/queues/later`, { method: 'POST', body: 'x' });
+        assert.equal((await request(`${waypost().url}/queues/behind`)).status, 404, what);
       }
     }
   });
 
   test('a message that speaks of connections does not end the one it is received on', async () => {
     const headers = { 'X-About': 'Connection' };
-    for (const body of ['1', '2']) await request(`${waypost.url}/queues/about`, { method: 'POST', headers, body });
+    for (const body of ['1', '2']) await request(`${waypost().url}/queues/about`, { method: 'POST', headers, body });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
       for (const body of ['1', '2']) {
-        const answer = await request(`${waypost.url}/queues/about/receiving`, {
+        const answer = await request(`${waypost().url}/queues/about/receiving`, {
           method: 'POST',
           agent,
           timeout: 10_000,
@@ -79,7 +68,7 @@ forEachEngine('refusals', (engine) => {
 
   test('who was told to go on sending and is refused then can read the refusal', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024);
-    const socket = connect({ port: waypost.port, host: '127.0.0.1' });
+    const socket = connect({ port: waypost().port, host: '127.0.0.1' });
     try {
       socket.write(
         `POST /nowhere HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
