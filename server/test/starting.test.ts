@@ -110,7 +110,8 @@ test('settings are taken from the environment', async () => {
 });
 
 test('a person at a terminal gets lines to read', async () => {
-  const command = `${process.execPath} cli/waypost.ts serve --port 0 --data ${temporaryFolder()}`;
+  // `exec`, since some shells stay in between: Ctrl-C would reach them too, and the exit code would be theirs.
+  const command = `exec ${process.execPath} cli/waypost.ts serve --port 0 --data ${temporaryFolder()}`;
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     cwd: ROOT,
     env: { ...cleanEnvironment(), TERM: 'dumb' },
