@@ -114,7 +114,7 @@ test('a person at a terminal gets lines to read', async () => {
   const command = `exec ${process.execPath} cli/waypost.ts serve --port 0 --data ${temporaryFolder()}`;
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     cwd: ROOT,
-    env: { ...cleanEnvironment(), TERM: 'dumb' },
+    env: { ...cleanEnvironment(), TERM: 'dumb', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const release = child.pid === undefined ? () => {} : guardProcess(child.pid);
