@@ -4,11 +4,12 @@ import type { Sealer } from '../ids.ts';
 import type { Membership } from '../nodes/membership.ts';
 import { Problem } from '../problems.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { isFinal, type ParticipantState, type TransactionState } from './protocol.ts';
+import { isFinal, isRunning, type ParticipantState, type TransactionState } from './protocol.ts';
 import {
   beginPreparing,
   countParticipants,
   decideRollback,
+  endPauses,
   findTransaction,
   insertParticipant,
   insertTransaction,
@@ -19,7 +20,7 @@ import {
   participantsOf,
   takePhaseTwo,
 } from './queries/log.ts';
-import { wasForgotten } from './queries/ownership.ts';
+import { takeIfLost, wasForgotten } from './queries/ownership.ts';
 import { type Participant, readTimeout, type Transaction } from './transaction.ts';
 import type { Coordinator } from './usecases/coordinator.ts';
 import type { EndWatch } from './usecases/end-watch.ts';
@@ -45,6 +46,7 @@ export interface Transactions {
   /** Resolves with the transaction when it has ended, or as it stands when the time is over. */
   commit(id: number, waitMilliseconds: number): Promise<TransactionView>;
   rollBack(id: number, reason: string, waitMilliseconds: number): Promise<TransactionView>;
+  /** Ends the pauses between tries. A try that is under way goes on. */
   retryNow(id: number): Promise<void>;
   /** Records what an operator did by hand with a participant that cannot be reached. */
   resolve(
@@ -165,9 +167,14 @@ export function createTransactions(options: TransactionOptions): Transactions {
     },
     async retryNow(id) {
       const owner = await livingOwner();
-      await locked(id, async (tx) => {
-        if (await takePhaseTwo(tx, id, owner)) await makeDue(tx, id);
+      const isUnderWay = await locked(id, async (tx, { state }) => {
+        if (!isRunning(state)) return false;
+        // A living owner's try is let finish: whoever fenced it off would begin the same one again, and again.
+        await takeIfLost(tx, id, owner);
+        await endPauses(tx, id, store.now());
+        return true;
       });
+      if (!isUnderWay) return;
       store.announce({ changed: [id] });
       void coordinator.drive(id);
     },

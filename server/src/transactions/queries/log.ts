@@ -2,7 +2,7 @@
 import type { Page } from '../../http/paging.ts';
 import { Problem } from '../../problems.ts';
 import type { Tx } from '../../store/store.ts';
-import type { ParticipantState, TransactionState } from '../protocol.ts';
+import { type ParticipantState, TRIES_BEFORE_NOTICE, type TransactionState } from '../protocol.ts';
 import { MAX_PARTICIPANTS, type Participant, type Resolution, type Transaction } from '../transaction.ts';
 
 const TRANSACTION = 'SELECT id, state, timeout, created, deadline, decided, finished, reason, owner, epoch FROM txn';
@@ -28,6 +28,12 @@ export async function shareTransaction(tx: Tx, id: number): Promise<Transaction 
 
 export async function lockTransaction(tx: Tx, id: number): Promise<Transaction | undefined> {
   return tx.get<Transaction>(`${TRANSACTION} WHERE id = $1 ${tx.dialect.forUpdate}`, [id]);
+}
+
+/** Those of these transactions of which nothing is decided. */
+export async function stillPreparing(tx: Tx, ids: readonly number[]): Promise<number[]> {
+  const text = `SELECT id FROM txn WHERE state = 'preparing' AND id ${tx.dialect.inList('$1')}`;
+  return (await tx.all<{ id: number }>(text, [tx.dialect.list(ids)])).map(({ id }) => id);
 }
 
 /** Newest first. */
@@ -75,7 +81,7 @@ export async function decideRollback(tx: Tx, id: number, owner: string, reason: 
   return (await tx.run(text, [id, owner, now, reason])) > 0;
 }
 
-/** Phase two needs no owner to be safe, so whoever is asked to hurry it may take it. False: it is not in phase two. */
+/** Phase two needs no owner to be safe, so whoever changes what it rests on may take it. False: it is not in phase two. */
 export async function takePhaseTwo(tx: Tx, id: number, owner: string): Promise<boolean> {
   const text = `UPDATE txn SET owner = $2, epoch = epoch + 1 WHERE id = $1 AND state IN ('committing', 'rolling-back')`;
   return (await tx.run(text, [id, owner])) > 0;
@@ -179,7 +185,19 @@ export async function noteParticipants(
   return overtaken;
 }
 
-/** Those still to be asked will be asked at once, and their pauses begin anew: a phase begins or an operator is impatient. */
+/**
+ * Those who are left alone for a while are to be asked now. Whoever is being asked is not among them. The count of tries
+ * begins anew only for those of whom a person was told: it must not be kept down by impatience.
+ */
+export async function endPauses(tx: Tx, transaction: number, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE participant SET next_try = $2, tries = CASE WHEN tries < $3 THEN tries ELSE 0 END
+     WHERE txn = $1 AND resolved IS NULL AND next_try > $2`,
+    [transaction, now, TRIES_BEFORE_NOTICE],
+  );
+}
+
+/** Those still to be asked will be asked at once, and their pauses begin anew: a phase begins. */
 export async function makeDue(tx: Tx, transaction: number): Promise<void> {
   await tx.run(
     `UPDATE participant SET next_try = NULL, tries = 0

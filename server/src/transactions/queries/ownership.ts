@@ -15,6 +15,15 @@ export async function takeOver(tx: Tx, node: string, limit: number): Promise<{ i
   );
 }
 
+/** Takes over one transaction of phase two whose row is held, if its owner is no more. */
+export async function takeIfLost(tx: Tx, id: number, node: string): Promise<void> {
+  await tx.run(
+    `UPDATE txn SET owner = $2, epoch = epoch + 1
+     WHERE id = $1 AND state IN ('committing', 'rolling-back') AND owner <> $2 AND ${isGone('txn.owner')}`,
+    [id, node],
+  );
+}
+
 /** Transactions nobody committed in time. */
 export async function overdue(tx: Tx, now: number, limit: number): Promise<number[]> {
   const text = `SELECT id FROM txn WHERE state = 'uncommitted' AND deadline <= $1 ORDER BY deadline LIMIT $2`;

@@ -34,6 +34,7 @@ import {
   noteParticipants,
   type ParticipantNote,
   participantsOf,
+  stillPreparing,
 } from '../queries/log.ts';
 import type { Participant, Transaction } from '../transaction.ts';
 import type { Notices } from './notices.ts';
@@ -46,6 +47,8 @@ export interface Coordinator {
   drive(id: number): Promise<void>;
   /** Whether this transaction is being driven. */
   isDriving(id: number): boolean;
+  /** Looks whether what is being prepared here was rolled back elsewhere: the news of that may have been lost. */
+  lookForOvertaken(): Promise<void>;
   /** Resolves when nothing is being driven. */
   settled(): Promise<void>;
   /** Breaks off what is under way and takes no further step; resolves when all is noted. */
@@ -68,6 +71,8 @@ export interface CoordinatorOptions {
 
 /** When the outcome is clear, votes that are still out are waited for so long: one that is known need not be feared. */
 const GRACE = 1000;
+/** News takes much less than this; what lasts longer is looked after. */
+const NEWS_PATIENCE = 500;
 /** For the order that undoes a vote that came too late; if it fails, the participant asks its transaction. */
 const UNDO_PATIENCE = 5000;
 
@@ -80,6 +85,8 @@ interface Loaded {
 interface Round {
   readonly abort: AbortController;
   readonly order: Order;
+  /** By the monotonic clock. */
+  readonly begun: number;
   timer?: NodeJS.Timeout;
 }
 
@@ -112,6 +119,17 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     } catch {
       // The round ends by itself in bounded time.
     }
+  }
+
+  async function lookForOvertaken(): Promise<void> {
+    const before = monotonic() - NEWS_PATIENCE;
+    const waiting = [...rounds].filter(
+      ([, { order, timer, begun }]) => order === 'prepared' && timer === undefined && begun <= before,
+    );
+    if (waiting.length === 0) return;
+    const ids = waiting.map(([id]) => id);
+    const preparing = new Set(await store.read((tx) => stillPreparing(tx, ids)));
+    for (const [id, round] of waiting) if (!preparing.has(id)) hurry(round);
   }
 
   function hurry(round: Round): void {
@@ -171,7 +189,7 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
       return false;
     }
     if (order === 'prepared' && monotonic() - readAt > FRESHNESS) return true;
-    const round: Round = { abort: new AbortController(), order };
+    const round: Round = { abort: new AbortController(), order, begun: monotonic() };
     rounds.set(transaction.id, round);
     unsent.delete(transaction.id);
     try {
@@ -217,14 +235,15 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
    */
   async function record(asked: Transaction, notes: readonly ParticipantNote[]): Promise<boolean> {
     const { id } = asked;
-    const isStuck = asked.state !== 'preparing' && notes.some(isTroubling);
-    let raiser = isStuck ? await operator.raiser() : undefined;
+    const troubled = asked.state === 'preparing' ? [] : notes.filter(isTroubling);
+    let raiser = troubled.length > 0 ? await operator.raiser() : undefined;
     const write = (): Promise<Written & { isTaken: boolean }> =>
       store.transaction(async (tx) => {
         // The transaction first, then its participants: everyone locks in this order.
         const transaction = await lockTransaction(tx, id);
         const isTaken = transaction !== undefined && transaction.owner !== membership.id;
         const late = await noteParticipants(tx, id, isTaken ? notes.map(dueForOthers) : notes);
+        const isStuck = troubled.some((note) => !late.has(note.id));
         return { ...(await advance(tx, asked.epoch, transaction, late, raiser, isStuck)), isTaken };
       });
     let written = await write();
@@ -263,9 +282,11 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
     isStuck: boolean,
   ): Promise<Written> {
     const outcome = { changed: false, isOver: false, needsRaiser: false, late, state: transaction?.state };
-    if (transaction === undefined || transaction.owner !== membership.id || transaction.epoch !== epoch) {
-      return outcome;
-    }
+    if (transaction === undefined || !isRunning(transaction.state)) return outcome;
+    // What follows in phase two is a function of the rows, so whoever was overtaken there says it all the same: the new
+    // owner would have to hear of these answers first, and of a try that was not its own it never tells a person.
+    const isOwn = transaction.owner === membership.id && transaction.epoch === epoch;
+    if (transaction.state === 'preparing' && !isOwn) return outcome;
     const { id } = transaction;
     const members = await participantsOf(tx, id);
     const now = store.now();
@@ -331,9 +352,13 @@ export function createCoordinator(options: CoordinatorOptions): Coordinator {
   }
 
   return {
-    begun: (id) => void unsent.add(id),
+    begun(id) {
+      // Found in the log and driven before its commit was confirmed here: a prepare may have left.
+      if (!driving.has(id)) unsent.add(id);
+    },
     drive,
     isDriving: (id) => driving.has(id),
+    lookForOvertaken,
     settled,
     stop() {
       stopping = true;
