@@ -92,6 +92,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       }));
       // Not awaited: one participant that hangs must not hold up the others' transactions.
       for (const id of new Set([...rolled, ...taken, ...due, ...pendingNow()])) void coordinator().drive(id);
+      await coordinator().lookForOvertaken();
       return rolled.length + taken.length >= CHUNK ? 0 : LOOK_EVERY;
     },
     async findLost() {
