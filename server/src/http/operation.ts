@@ -46,6 +46,8 @@ export interface Route {
   /** The area, for grouping in the description. */
   readonly area: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
+  /** Methods that some of these resources refuse to everyone: Allow does not name them there. */
+  readonly withheld?: (parameters: Readonly<Record<string, string | undefined>>) => readonly Method[];
   /** Methods that are not there on purpose: what to say, and where to go instead, to a client that tries one. */
   readonly refusals?: Readonly<Partial<Record<Method, (request: Request) => Promise<Refusal>>>>;
 }
@@ -57,7 +59,9 @@ export interface Refusal {
 }
 
 /** The methods a resource answers, for Allow. HEAD comes with GET; OPTIONS is always there. */
-export function allowedMethods(route: Route): string {
-  const methods = Object.keys(route.operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+export function allowedMethods(route: Route, withheld: readonly Method[] = []): string {
+  const methods = (Object.keys(route.operations) as Method[])
+    .filter((method) => !withheld.includes(method))
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return [...methods, 'OPTIONS'].join(', ');
 }

@@ -41,6 +41,12 @@ export function createRouter(options: RouterOptions): Dispatch {
   for (const route of options.routes) router.on('GET', route.resource.pattern, () => {}, route);
   const allowed = new Map(options.routes.map((route) => [route, allowedMethods(route)]));
 
+  /** What Allow says of one resource of a route. */
+  function allowOf(route: Route, parameters: Record<string, string | undefined>): string {
+    const withheld = route.withheld?.(parameters) ?? [];
+    return withheld.length > 0 ? allowedMethods(route, withheld) : (allowed.get(route) as string);
+  }
+
   function findRoute(path: string): { route: Route; parameters: Record<string, string> } {
     const found = router.find('GET', path);
     const route = found?.store as Route | undefined;
@@ -64,13 +70,14 @@ export function createRouter(options: RouterOptions): Dispatch {
     const [path, query] = splitTarget(message.url ?? '/');
     if (path === '*') return answerToStar(message);
     const { route, parameters } = findRoute(path);
-    const allow = allowed.get(route) as string;
-    if (message.method === 'OPTIONS') return optionsAnswer(route, allow);
+    if (message.method === 'OPTIONS') {
+      return optionsAnswer(route, allowOf(route, parameters), route.withheld?.(parameters) ?? []);
+    }
     const method = (message.method === 'HEAD' ? 'GET' : message.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
     const { id } = exchange;
     const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
-    if (operation === undefined) return refuse(request, route, method, allow);
+    if (operation === undefined) return refuse(request, route, method, allowOf(route, parameters));
     const body = bodies.read(message);
     return body instanceof Promise ? handleWith(body, request, operation) : handle(request, operation);
   }
@@ -117,7 +124,8 @@ export function createRouter(options: RouterOptions): Dispatch {
   function preflightAllow(message: IncomingMessage): string | undefined {
     if (message.method !== 'OPTIONS' || message.headers.origin === undefined) return undefined;
     const found = router.find('GET', splitTarget(message.url ?? '/')[0]);
-    return allowed.get(found?.store as Route);
+    const route = found?.store as Route | undefined;
+    return found === null || route === undefined ? undefined : allowOf(route, found.params);
   }
 }
 
@@ -139,8 +147,8 @@ function answerToStar({ method }: IncomingMessage): Answer {
   throw new Problem('bad-request', 'the target * goes with OPTIONS only');
 }
 
-function optionsAnswer(route: Route, allow: string): Answer {
-  const accepts = (route.operations.POST as Operation | undefined)?.accepts;
+function optionsAnswer(route: Route, allow: string, withheld: readonly Method[]): Answer {
+  const accepts = withheld.includes('POST') ? undefined : route.operations.POST?.accepts;
   const headers: [string, string][] = [['Allow', allow]];
   if (accepts !== undefined)
     headers.push(['Accept-Post', accepts.map((type) => (type === '*' ? '*/*' : type)).join(', ')]);

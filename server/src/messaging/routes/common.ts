@@ -1,12 +1,15 @@
 /** What the routes of messaging share. */
 import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
 import { type Link, readLinkField } from '../../http/links.ts';
+import type { Method, Route } from '../../http/operation.ts';
 import type { Request } from '../../http/request.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { MessageState } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
+import type { DestinationKind } from '../settings.ts';
+import { isSystemTopic } from '../system-topics.ts';
 import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
 
 export const AREA = 'Messaging';
@@ -19,6 +22,12 @@ export interface MessagingRouteOptions {
 }
 
 export const nameOf = ({ parameters }: Request): string => checkName(parameters.name as string, 'destination name');
+
+/** For a route to the ways of changing a destination, of which clients have fewer for topics that Waypost writes to. */
+export const withheldFromClients =
+  (kind: DestinationKind, ...methods: readonly Method[]): NonNullable<Route['withheld']> =>
+  ({ name = '' }) =>
+    isSystemTopic(kind, name) ? methods : [];
 
 export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');

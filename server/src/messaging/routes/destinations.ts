@@ -14,7 +14,7 @@ import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
 import { destinationPath } from '../views/links.ts';
-import { AREA, nameOf } from './common.ts';
+import { AREA, nameOf, withheldFromClients } from './common.ts';
 import { postOne } from './draft.ts';
 import { destinationListShape, destinationShape, newDestinationShape, settingsShape } from './shapes.ts';
 
@@ -146,6 +146,12 @@ export function destinationRoutes(messaging: Messaging): Route[] {
 
   return (['queue', 'topic'] as const).flatMap((kind) => [
     { resource: paths.destinations[kind], title: `The ${kind}s`, area: AREA, operations: collection(kind) },
-    { resource: paths.destination[kind], title: `A ${kind}`, area: AREA, operations: destinationOperations(kind) },
+    {
+      resource: paths.destination[kind],
+      title: `A ${kind}`,
+      area: AREA,
+      operations: destinationOperations(kind),
+      withheld: withheldFromClients(kind, 'POST', 'DELETE'),
+    },
   ]);
 }

@@ -12,7 +12,7 @@ import type { DestinationKind } from '../settings.ts';
 import type { OnceScope } from '../usecases/once.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
-import { AREA, type MessagingRouteOptions, nameOf, transactionOf } from './common.ts';
+import { AREA, type MessagingRouteOptions, nameOf, transactionOf, withheldFromClients } from './common.ts';
 import { draftOf, postOne } from './draft.ts';
 
 const postingProblems = ['bad-query', 'too-large', 'destination-full', 'storage-full'] as const;
@@ -151,14 +151,28 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
   }
 
   const of = `of a ${kind}`;
+  const withheld = withheldFromClients(kind, 'POST');
   return [
-    { resource: paths.messages[kind], title: `The messages ${of}`, area: AREA, operations: { POST: postMessage } },
-    { resource: paths.batches[kind], title: `The batches ${of}`, area: AREA, operations: { POST: postBatch } },
+    {
+      resource: paths.messages[kind],
+      title: `The messages ${of}`,
+      area: AREA,
+      operations: { POST: postMessage },
+      withheld,
+    },
+    {
+      resource: paths.batches[kind],
+      title: `The batches ${of}`,
+      area: AREA,
+      operations: { POST: postBatch },
+      withheld,
+    },
     {
       resource: paths.postOnce[kind],
       title: `Once-only posting ${of}`,
       area: AREA,
       operations: { POST: issue(false) },
+      withheld,
     },
     { resource: paths.createNext[kind], title: `A create-next link ${of}`, area: AREA, operations: oneOff(false) },
     {
@@ -166,6 +180,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       title: `Once-only batches ${of}`,
       area: AREA,
       operations: { POST: issue(true) },
+      withheld,
     },
     {
       resource: paths.createNextBatch[kind],

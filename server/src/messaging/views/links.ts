@@ -3,6 +3,7 @@ import type { Link } from '../../http/links.ts';
 import { paths } from '../../paths.ts';
 import type { Destination } from '../destination.ts';
 import type { DestinationKind } from '../settings.ts';
+import { isSystemTopic } from '../system-topics.ts';
 
 export const destinationPath = (kind: DestinationKind, name: string): string => paths.destination[kind].href({ name });
 
@@ -12,8 +13,9 @@ export function messagePath(kind: DestinationKind, name: string, messageId: stri
 
 const post = (rel: string, href: string): Link => ({ rel, href, method: 'POST' });
 
-/** The ways of posting to a destination. */
+/** The ways of posting to a destination. None leads to a topic that only Waypost itself writes to. */
 function postingLinks(kind: DestinationKind, name: string): Link[] {
+  if (isSystemTopic(kind, name)) return [];
   return [
     post('post-message', paths.messages[kind].href({ name })),
     post('post-message-once', paths.postOnce[kind].href({ name })),
@@ -75,6 +77,7 @@ export function replyLinks(replyTo: string): Link[] {
     const match = REPLY[kind].exec(replyTo);
     const name = match?.[1] ?? match?.[2];
     if (name === undefined) continue;
+    if (isSystemTopic(kind, name)) return [];
     return [
       post('reply-to-once', paths.postOnce[kind].href({ name })),
       post('reply-to-batch', paths.batches[kind].href({ name })),
