@@ -25,6 +25,23 @@ forEachEngine('refusals', (engine) => {
     }
   });
 
+  test('an acknowledgement link works at the queue of its message and at no other', async () => {
+    const { url } = waypost();
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    for (const queue of ['mine', 'other']) await request(`${url}/queues/${queue}`, { method: 'POST', body: 'x' });
+    const polled = await request(`${url}/queues/mine/poller`, { method: 'POST' });
+    const link = polled.link('acknowledgement');
+    const elsewhere = link.replace('/queues/mine/', '/queues/other/');
+    assert.notEqual(elsewhere, link);
+    assert.equal((await request(elsewhere)).status, 404);
+    for (const body of ['acknowledge=true', 'acknowledge=false', 'extend=60']) {
+      assert.equal((await request(elsewhere, { method: 'POST', headers, body })).status, 404, body);
+      const { state } = (await request(link)).json<{ state: string }>();
+      assert.equal(state, 'leased', body);
+    }
+    assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
+  });
+
   test('nothing is done behind an answer that ends its connection', async () => {
     const last = {
       'an address that is unknown': 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',

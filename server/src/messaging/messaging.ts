@@ -51,6 +51,10 @@ export interface Messaging {
   readonly now: () => number;
   /** The id clients know a message by. */
   publicId(message: Pick<StoredMessage, 'id' | 'name'>): string;
+  /** The word for a delivery in addresses of its queue. It fits no other queue, although the token alone would. */
+  deliveryWord(queue: Destination, token: number): string;
+  /** The token of such a word; undefined when it is none of this queue. */
+  tokenOf(queue: Destination, word: string): number | undefined;
   /** A retained message by that id. Throws 404, or 410 when it was there once. */
   read(destination: Destination, publicId: string): Promise<FoundMessage>;
   /** The number of a message whose id this is; it may be gone. */
@@ -65,6 +69,10 @@ export interface Messaging {
 
 /** How many waiters of one queue are woken at a time for messages whose announcement was missed. */
 const MOST_MISSED = 100;
+
+/** How many letters of a delivery's word stand for its queue, and the form of the whole. */
+const MARK = 6;
+const DELIVERY = /^[0-9a-z]{7,16}$/;
 
 export function createMessaging(store: Store, sealer: Sealer, options: MessagingOptions): Messaging {
   const destinations = createDestinations(store);
@@ -113,6 +121,9 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
+  /** What the words for a queue's deliveries begin with. */
+  const markOf = ({ id }: Destination): string => sealer.seal(id).slice(-MARK);
+
   /** The last position of each topic with waiters, to notice what was posted without an announcement. */
   let seen = new Map<number, number>();
 
@@ -132,6 +143,12 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     now: store.now,
     onScheduled: (listener) => void scheduled.push(listener),
     publicId: ({ id, name }) => name ?? sealer.seal(id),
+    deliveryWord: (queue, token) => markOf(queue) + token.toString(36),
+    tokenOf(queue, word) {
+      if (!DELIVERY.test(word) || !word.startsWith(markOf(queue))) return undefined;
+      // What was never delivered has the token 0: no delivery does, and nobody may settle in its name.
+      return Number.parseInt(word.slice(MARK), 36) || undefined;
+    },
     read,
     idOf,
     async remove(queue, publicId) {

@@ -42,7 +42,7 @@ export function transactionOf(request: Request): { transaction?: string } {
 
 /** What is shown of a message that belongs to a destination. */
 export function viewOf(
-  { publicId, reading }: Messaging,
+  { publicId, deliveryWord, reading }: Messaging,
   destination: Destination,
   message: StoredMessage,
   more: { state: MessageState; deliveries?: number; token?: number },
@@ -53,7 +53,7 @@ export function viewOf(
     destination,
     publicId: publicId(message),
     ...rest,
-    ...(token === undefined ? {} : { delivery: token.toString(36) }),
+    ...(token === undefined ? {} : { delivery: deliveryWord(destination, token) }),
     ...(message.position === null ? {} : { position: reading.positionOf(message) }),
   };
 }

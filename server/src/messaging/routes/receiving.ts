@@ -7,6 +7,7 @@ import type { Request } from '../../http/request.ts';
 import { integer } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
+import type { Destination } from '../destination.ts';
 import { stateOf } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { readVerdict } from '../verdict.ts';
@@ -90,12 +91,11 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     },
   };
 
-  const tokenOf = ({ parameters: { token = '' } }: Request): number => {
-    const number = /^[0-9a-z]{1,10}$/.test(token) ? Number.parseInt(token, 36) : 0;
-    // What was never delivered has the token 0: no delivery does, and nobody may settle in its name.
-    if (number === 0) throw new Problem('not-found', 'this is no acknowledgement link of ours');
+  function tokenOf({ parameters: { token = '' } }: Request, queue: Destination): number {
+    const number = messaging.tokenOf(queue, token);
+    if (number === undefined) throw new Problem('not-found', 'this is no acknowledgement link of this queue');
     return number;
-  };
+  }
 
   const input = { element: 'acknowledgement' };
   const acknowledgementOperations: Record<'GET' | 'POST', Operation> = {
@@ -106,11 +106,14 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       problems: ['unknown-message', 'message-gone'],
       async handle(request) {
         const queue = await destinations.get('queue', nameOf(request));
-        const token = tokenOf(request);
+        const token = tokenOf(request, queue);
         const { message, delivery } = await messaging.read(queue, messageIdOf(request));
         if (delivery === undefined) throw new Problem('unknown-message', 'this message was never delivered');
         const state = stateOf(delivery, messaging.now());
-        const view = { ...viewOf(messaging, queue, message, { state, token }), delivery: token.toString(36) };
+        const view = {
+          ...viewOf(messaging, queue, message, { state, token }),
+          delivery: messaging.deliveryWord(queue, token),
+        };
         return { status: 200, document: acknowledgementDocument(view, delivery, delivery.token === token) };
       },
     },
@@ -124,7 +127,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const verdict = readVerdict(readFields(request, input));
         const name = nameOf(request);
         const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
-        const token = tokenOf(request);
+        const token = tokenOf(request, queue);
         await receiving.settle(queue, messageIdOf(request), token, verdict);
         return noContent();
       },
