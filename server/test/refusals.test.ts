@@ -42,6 +42,19 @@ forEachEngine('refusals', (engine) => {
     assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
   });
 
+  test('who creates a destination that is there is led to it', async () => {
+    for (const kind of ['queue', 'topic']) {
+      const headers = { 'Content-Type': 'application/json' };
+      const create = () =>
+        request(`${waypost().url}/${kind}s`, { method: 'POST', headers, body: JSON.stringify({ name: 'twice' }) });
+      const { location = '' } = (await create()).headers;
+      const refused = await create();
+      assert.equal(refused.status, 409);
+      assert.equal(refused.link('about'), location);
+      assert.deepEqual(refused.json<{ links: unknown }>().links, [{ rel: 'about', href: location }]);
+    }
+  });
+
   test('nothing is done behind an answer that ends its connection', async () => {
     const last = {
       'an address that is unknown': 'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',

@@ -68,7 +68,10 @@ export function destinationRoutes(messaging: Messaging): Route[] {
               errors: [{ pointer: '/name', detail: 'must be given' }],
             });
           }
-          const destination = await destinations.create(kind, fields.name, readSettings(kind, fields));
+          const { name } = fields;
+          const destination = await destinations.create(kind, name, readSettings(kind, fields)).catch((error) => {
+            throw leadingTo(destinationPath(kind, name), error);
+          });
           return {
             status: 201,
             headers: [location(destinationPath(kind, destination.name))],
@@ -154,4 +157,10 @@ export function destinationRoutes(messaging: Messaging): Route[] {
       withheld: withheldFromClients(kind, 'POST', 'DELETE'),
     },
   ]);
+}
+
+/** The same failure; one that says that the destination is there has a link to it. */
+function leadingTo(href: string, error: unknown): unknown {
+  if (!(error instanceof Problem) || error.code !== 'destination-exists') return error;
+  return new Problem(error.code, error.message, { links: [{ rel: 'about', href }] });
 }
