@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { formatLinks, type Link, LinkError, parseLinks } from './links.ts';
+import { formatLinks, type Link, LinkError, parseLinks, resolveTarget } from './links.ts';
 
 describe('formatLinks', () => {
   test('writes one field value', () => {
@@ -145,4 +145,19 @@ test('what is formatted parses back', () => {
       );
     }),
   );
+});
+
+test('a relative target is resolved against the address it was sent to; paths and URIs stay as they are', () => {
+  const address = 'https://a.example/queues/b/messages';
+  const targets = {
+    '//c.example/d?e': 'https://c.example/d?e',
+    f: 'https://a.example/queues/b/f',
+    '../f': 'https://a.example/queues/f',
+    '?g': 'https://a.example/queues/b/messages?g',
+    '/queues/h': '/queues/h',
+    'http://c.example': 'http://c.example',
+    'urn:i:j': 'urn:i:j',
+    '//': '//',
+  };
+  for (const [href, target] of Object.entries(targets)) assert.equal(resolveTarget(href, address), target);
 });

@@ -76,6 +76,14 @@ function extended(text: string): string {
   return `UTF-8''${encoded}`;
 }
 
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
+/** The target of a link that was read, for others than its reader: what is relative is so to the address it was sent to. */
+export function resolveTarget(href: string, address: string): string {
+  const isComplete = SCHEME.test(href) || (href.startsWith('/') && !href.startsWith('//'));
+  return isComplete || !URL.canParse(href, address) ? href : new URL(href, address).href;
+}
+
 const unreadable = /[^\t -~\x80-\uFFFF]/;
 
 /** Reads the links of one field value, or of several joined by commas; throws `LinkError` when it cannot. */

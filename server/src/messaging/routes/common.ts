@@ -1,6 +1,6 @@
 /** What the routes of messaging share. */
 import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
-import { type Link, readLinkField } from '../../http/links.ts';
+import { type Link, readLinkField, resolveTarget } from '../../http/links.ts';
 import type { Method, Route } from '../../http/operation.ts';
 import type { Request } from '../../http/request.ts';
 import type { StoredMessage } from '../../store/store.ts';
@@ -37,7 +37,9 @@ export function transactionOf(request: Request): { transaction?: string } {
   const { link } = request.headers;
   if (typeof link !== 'string' || !link.includes('transaction')) return {};
   const found = readLinkField(link).find(({ rels }) => rels.includes('transaction'));
-  return found === undefined ? {} : { transaction: request.localPath(found.href) ?? found.href };
+  if (found === undefined) return {};
+  const href = resolveTarget(found.href, request.base + request.path);
+  return { transaction: request.localPath(href) ?? href };
 }
 
 /** What is shown of a message that belongs to a destination. */

@@ -1,5 +1,5 @@
 /** Makes a message of a request, or of a part of one: its content as it came, and the fields that travel with it. */
-import { formatLinks } from '../../http/links.ts';
+import { formatLinks, resolveTarget } from '../../http/links.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
@@ -23,7 +23,11 @@ export async function postOne(messaging: Messaging, kind: DestinationKind, reque
 export const draftOf = (request: Request): Draft => draftFrom(request.rawHeaders, request.body, request);
 
 /** `rawFields` are names and values in turn. */
-export function draftFrom(rawFields: readonly string[], body: Buffer, request: Pick<Request, 'localPath'>): Draft {
+export function draftFrom(
+  rawFields: readonly string[],
+  body: Buffer,
+  request: Pick<Request, 'localPath' | 'base' | 'path'>,
+): Draft {
   let contentType: string | null = null;
   let connection: string | undefined;
   let link: string | undefined;
@@ -42,10 +46,12 @@ export function draftFrom(rawFields: readonly string[], body: Buffer, request: P
   const links = linksToKeep(link);
   if (links.length > 0) {
     // Links to this service are kept as paths, so that a changed name or port breaks none.
-    fields.push([
-      'Link',
-      formatLinks(links.map((each) => ({ ...each, href: request.localPath(each.href) ?? each.href }))),
-    ]);
+    const address = request.base + request.path;
+    const kept = links.map((link) => {
+      const href = resolveTarget(link.href, address);
+      return { ...link, href: request.localPath(href) ?? href };
+    });
+    fields.push(['Link', formatLinks(kept)]);
   }
   return { contentType, fields, body };
 }
