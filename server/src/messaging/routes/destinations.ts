@@ -70,7 +70,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
           }
           const { name } = fields;
           const destination = await destinations.create(kind, name, readSettings(kind, fields)).catch((error) => {
-            throw leadingTo(destinationPath(kind, name), error);
+            throw leadingTo(kind, name, error);
           });
           return {
             status: 201,
@@ -160,7 +160,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
 }
 
 /** The same failure; one that says that the destination is there has a link to it. */
-function leadingTo(href: string, error: unknown): unknown {
+function leadingTo(kind: DestinationKind, name: string, error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'destination-exists') return error;
-  return new Problem(error.code, error.message, { links: [{ rel: 'about', href }] });
+  return new Problem(error.code, error.message, { links: [{ rel: 'about', href: destinationPath(kind, name) }] });
 }
