@@ -64,13 +64,16 @@ export function crawling(world: World): void {
     }
   });
 
+  /** B8: these refuse clients what other topics let them do. */
+  const isOwnTopic = (url: string): boolean => /\/topics\/(operator-notices|consumer-events)$/.test(url);
+
   it('G6 OPTIONS answers 204 with Allow everywhere, and every other method 405 with the same Allow', async () => {
     for (const { url, methods } of (await world.crawl()).resources) {
       assert.ok(methods.includes('OPTIONS'), url);
       assert.equal(methods.includes('HEAD'), methods.includes('GET'), url);
       for (const method of METHODS.filter((each) => !methods.includes(each))) {
-        const refused = (await client.send(method, url)).expect(405);
-        assert.deepEqual(allowed(refused), methods, refused.asked);
+        const refused = (await client.send(method, url)).expect(...(isOwnTopic(url) ? [403, 405] : [405]));
+        if (refused.status === 405) assert.deepEqual(allowed(refused), methods, refused.asked);
       }
     }
   });
