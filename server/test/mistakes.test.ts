@@ -36,6 +36,19 @@ test('JSON or XML that is sent as a form, as curl does, is not taken for an empt
   assert.equal(lease, 60);
 });
 
+test('a member of JSON that is given twice is refused by its name, as in forms and XML', async () => {
+  const JSON_TYPE = { 'content-type': 'application/json' };
+  assert.equal((await put(at('/queues/once'), 'lease=60')).status, 201);
+  const body = '{"lease": 40, "delay": 1, "lease": 50}';
+  const twice = await request(at('/queues/once'), { method: 'PUT', headers: JSON_TYPE, body });
+  refused(twice, 400, /^lease must be given once$/);
+  assert.deepEqual(twice.json<{ errors: unknown }>().errors, [{ pointer: '/lease', detail: 'must be given once' }]);
+  assert.equal((await request(at('/queues/once'))).json<{ lease: number }>().lease, 60);
+  const nested = '{"name": "Ada", "metadata": {"a": "1", "a": "2"}}';
+  refused(await post(at('/consumers'), nested, JSON_TYPE), 400, /^a must be given once$/);
+  refused(await post(at('/consumers/terminate'), '{"ids": ["x"], "ids": ["y"]}', JSON_TYPE), 400, /^ids must/);
+});
+
 test('a setting that is not known is refused with and without a value', async () => {
   for (const body of ['leese=40', 'leese=', 'leese']) {
     refused(await put(at('/queues/misspelt'), body), 422, /leese is not a setting of a queue; known are lease/);

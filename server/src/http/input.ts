@@ -1,6 +1,7 @@
 /** Reads small documents that clients send: JSON, XML and forms yield the same plain fields. */
 import { Problem, pointerTo, shown } from '../problems.ts';
 import { FormError, parseForm } from './forms.ts';
+import { parseJson } from './json.ts';
 import type { Request } from './request.ts';
 import { ATOM, parseXml, type XmlElement, XmlError } from './xml.ts';
 
@@ -52,12 +53,7 @@ export function unsupported(type: string | undefined, accepted: readonly string[
 }
 
 function readJson(body: Buffer): InputFields {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (error) {
-    throw new Problem('bad-body', `the body is not well-formed JSON: ${(error as Error).message}`);
-  }
+  const value = parseJson(body);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Problem('bad-body', 'the body must be a JSON object');
   }

@@ -1,6 +1,7 @@
 /** HTTP of terminating many: a list of URIs or ids, and one outcome for each. */
 import { location, NO_STORE } from '../../http/answer.ts';
 import { mediaTypeOf, unsupported } from '../../http/input.ts';
+import { parseJson } from '../../http/json.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { preferenceApplied } from '../../http/prefer.ts';
 import type { Request } from '../../http/request.ts';
@@ -89,17 +90,12 @@ export function bulkRoutes({ bulk }: ConsumerArea, { maxBatch }: { maxBatch: num
 function readList(request: Request): { ids: string[]; rest: Readonly<Record<string, unknown>> } {
   const type = mediaTypeOf(request);
   if (type !== 'text/uri-list' && type !== 'uri-list' && type !== 'application/json') throw unsupported(type, ACCEPTED);
+  if (type === 'application/json') return readJsonIds(parseJson(request.body));
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(request.body);
   } catch {
     throw new Problem('bad-body', 'the body is not UTF-8');
   }
-  if (type !== 'application/json') return { ids: readUriList(text), rest: {} };
-  try {
-    return readJsonIds(JSON.parse(text));
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw new Problem('bad-body', `the body is not well-formed JSON: ${(error as Error).message}`);
-  }
+  return { ids: readUriList(text), rest: {} };
 }

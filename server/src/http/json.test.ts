@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Problem } from '../problems.ts';
+import { memberGivenTwice, parseJson } from './json.ts';
+
+test('a member that is given twice is found, wherever it is and however it is written', () => {
+  const texts = {
+    '{"a":1,"a":1}': 'a',
+    '{ "a" : 1 , "b" : {} , "a" : [] }': 'a',
+    '{"a":{"b":[0,{"c":"","d":2,"c":3}]}}': 'c',
+    '[{"a":1},{"b":1,"b":2}]': 'b',
+    '{"a":[1,"b"],"b":"a","a":2}': 'a',
+    '{"\\u0061":1,"a":2}': 'a',
+    '{"q\\"":1,"q\\"":2}': 'q"',
+    '{"\\\\":"\\\\","\\\\":1}': '\\',
+    '{"":1,"":2}': '',
+    '{"__proto__":1,"__proto__":2}': '__proto__',
+  };
+  for (const [text, name] of Object.entries(texts)) assert.equal(memberGivenTwice(text), name, text);
+});
+
+test('what stands in other objects, in arrays or in values is no repetition', () => {
+  for (const text of [
+    '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}',
+    '{"a":"a","b":"\\"a\\":1,\\"a\\":2"}',
+    '["a","a"]',
+    '{"a":["b","b",{"b":"b"}],"b":"{\\"b\\":1,"}',
+    '{"a":"\\\\","b":1}',
+    '"a"',
+    '1',
+    '{}',
+  ]) {
+    assert.doesNotThrow(() => JSON.parse(text), text);
+    assert.equal(memberGivenTwice(text), undefined, text);
+  }
+});
+
+test('of any JSON without a repetition, in any layout, nothing is said', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), fc.constantFrom(0, 2), (value, indent) => {
+      const text = JSON.stringify(value, undefined, indent);
+      assert.equal(memberGivenTwice(text), undefined);
+      assert.deepEqual(parseJson(Buffer.from(text)), JSON.parse(text));
+    }),
+  );
+});
+
+test('of any object with one member added again, that member is named', () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }),
+      fc.nat(),
+      fc.nat(3),
+      (object, pick, depth) => {
+        const names = Object.keys(object);
+        const name = names[pick % names.length] as string;
+        const text = `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:null}`;
+        assert.equal(memberGivenTwice(`${'[{"x":'.repeat(depth)}${text}${'}]'.repeat(depth)}`), name);
+      },
+    ),
+  );
+});
+
+test('the refusal names the member, and is the same for what is not JSON at all', () => {
+  const refused = (text: string, detail: RegExp) =>
+    assert.throws(
+      () => parseJson(Buffer.from(text)),
+      (error) => error instanceof Problem && error.status === 400 && detail.test(error.message),
+    );
+  refused('{"lease":1,"lease":2}', /^lease must be given once$/);
+  refused('{"lease":1,}', /not well-formed JSON/);
+  refused('', /not well-formed JSON/);
+});
