@@ -50,7 +50,7 @@ export function operatorRoutes(operator: Operator): Route[] {
   };
 
   const acknowledge: Operation = {
-    summary: 'Say that someone has looked at it; who and why are recorded',
+    summary: 'Say that someone has looked at it; who and why are recorded where given',
     accepts: acceptedTypes(input),
     input: noticeAcknowledgementShape,
     output: noticeShape,

@@ -16,7 +16,7 @@ export const relations = {
   consumers: 'the list of consumers; POST creates one',
   entitlements: 'the list of entitlements, of all or of one consumer; POST grants one',
   'operator-notices': 'what a person should look at',
-  acknowledge: 'of a notice: POST says that someone has looked at it; by and why are recorded',
+  acknowledge: 'of a notice: POST says that someone has looked at it; by and why are recorded where given',
   'service-desc': 'the interface for programs, as OpenAPI',
   'service-doc': 'the interface for people',
   status: 'whether the service can do its work',
