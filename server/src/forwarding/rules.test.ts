@@ -27,6 +27,8 @@ test('success is any 2xx', () => {
 
 test('asking for a link needs a link in the answer', () => {
   assert.deepEqual(outcome('ask', 200, NEXT), { kind: 'link', next });
+  const elsewhere = { link: '<//elsewhere.example/next/8>; rel="create-next"' };
+  assert.deepEqual(outcome('ask', 200, elsewhere), { kind: 'link', next: 'http://elsewhere.example/next/8' });
   for (const link of [undefined, '<x>; rel="next"', 'garbage', '<http://[>; rel="create-next"'])
     assert.equal(outcome('ask', 200, link === undefined ? {} : { link }).kind, 'retry', String(link));
 });
