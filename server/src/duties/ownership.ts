@@ -1,4 +1,13 @@
-/** Duties that only one node runs at a time: whoever has its id in the duty's row, as long as that node is there. */
+/**
+ * Duties that only one node runs at a time: whoever has its id in the duty's row, as long as that node is there.
+ *
+ * That spares the database the same work twice, and nothing rests on it: a node that stands still within a step goes on with
+ * that step beside its successor, since nothing fences it off. So a duty may be owned only if it is harmless when run twice:
+ * every step decides by rows that it reads, and holds or changes, in one transaction; a time it read before is too early
+ * and removes too little; what it remembers from earlier steps is where to look next, or is dropped when time has passed.
+ * That holds for both that there are: pruning (prune.test.ts) and sweeping (sweep.test.ts). A duty that calls others, or
+ * changes something by what it knows from before, needs an epoch, as transactions and subscribers have.
+ */
 import type { Membership } from '../nodes/membership.ts';
 import { isGone } from '../nodes/queries.ts';
 import type { Store, Tx } from '../store/store.ts';

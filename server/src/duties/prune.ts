@@ -15,12 +15,14 @@ const CHUNK = 500;
 const EVERY = 2000;
 /** Destinations looked at in one step. */
 const DESTINATIONS = 50;
+/** So long it is believed how many are too many: this node may stand still, and another do this meanwhile. */
+const TRUST = 10_000;
 
 export function createPruner(store: Store, rememberIds: number): Duty {
   // Where the walks over the destinations and over the topics go on.
   let after = 0;
   let topic = '';
-  const limits: Limits = new Map();
+  const limits: Limits = { now: store.now, known: new Map() };
   return async () => {
     const now = store.now();
     const topics = await store.transaction(async (tx) => {
@@ -70,22 +72,26 @@ async function destinationsWithFinished(tx: Tx, after: number): Promise<number[]
 
 /**
  * Up to which due time each destination's finished messages are too many, by place and destination. Finding that out is a
- * walk over all that may be kept, so it serves until nothing is left to remove by it.
+ * walk over all that may be kept, so it serves for a while, or until nothing is left to remove by it.
  */
-type Limits = Map<string, number>;
+interface Limits {
+  readonly now: () => number;
+  readonly known: Map<string, { readonly due: number; readonly at: number }>;
+}
 
 async function limitOf(tx: Tx, { delivery }: Place, dest: number, limits: Limits): Promise<number> {
   const key = `${delivery} ${dest}`;
-  const known = limits.get(key);
-  if (known !== undefined) return known;
+  const at = limits.now();
+  const known = limits.known.get(key);
+  if (known !== undefined && Math.abs(at - known.at) <= TRUST) return known.due;
   const beyond = await tx.get<{ due: number }>(
     `SELECT due FROM ${delivery} WHERE dest = $1 AND ${IS_OVER}
      ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
     [dest],
   );
-  const limit = beyond?.due ?? 0;
-  limits.set(key, limit);
-  return limit;
+  const due = beyond?.due ?? 0;
+  limits.known.set(key, { due, at });
+  return due;
 }
 
 /** True when a full piece was removed: there may be more. */
@@ -106,7 +112,7 @@ async function pruneDestination(
      RETURNING id`,
     [dest, Math.max(now, limit)],
   );
-  if (rows.length < CHUNK) limits.delete(`${delivery} ${dest}`);
+  if (rows.length < CHUNK) limits.known.delete(`${delivery} ${dest}`);
   if (rows.length === 0) return false;
   const ids = tx.dialect.list(rows.map(({ id }) => id));
   const text = `DELETE FROM ${message} WHERE id ${tx.dialect.inList('$1')} RETURNING name`;
