@@ -4,7 +4,16 @@
  */
 import { Worker } from 'node:worker_threads';
 import { Problem, type ProblemCode } from '../../../problems.ts';
-import type { Claim, ClaimedMessage, Posting, PostOutcome, Settlement, SettleOutcome } from '../../store.ts';
+import type {
+  Claim,
+  ClaimedMessage,
+  ForgetStep,
+  Forgotten,
+  Posting,
+  PostOutcome,
+  Settlement,
+  SettleOutcome,
+} from '../../store.ts';
 import { retrySoon } from '../connection.ts';
 import type { HotSetup } from './thread.ts';
 import {
@@ -32,6 +41,7 @@ export interface HotCalls {
   post(posting: Posting, bytes: number): Promise<PostOutcome>;
   claim(claim: Claim): Promise<ClaimedMessage[]>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
+  forgetFinished(step: ForgetStep): Promise<Forgotten>;
   hasVolatileRoom(): boolean;
   /** Resolves when no call waits for its outcome, and ends the thread. */
   close(): Promise<void>;
@@ -48,11 +58,12 @@ interface Bundle {
   readonly posts: Call<Posting, PostOutcome>[];
   readonly claims: Call<Claim, ClaimedMessage[]>[];
   readonly settlements: Call<Settlement, SettleOutcome>[];
+  readonly steps: Call<ForgetStep, Forgotten>[];
   calls: number;
   bytes: number;
 }
 
-const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], calls: 0, bytes: 0 });
+const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], steps: [], calls: 0, bytes: 0 });
 
 export interface HotOptions {
   readonly setup: HotSetup;
@@ -141,6 +152,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
     post: (posting, bytes) => call(({ posts }) => posts, posting, bytes),
     claim: (claim) => call(({ claims }) => claims, claim, 0),
     settle: (settlement) => call(({ settlements }) => settlements, settlement, 0),
+    forgetFinished: (step) => call(({ steps }) => steps, step, 0),
     hasVolatileRoom: () => hasVolatileRoom,
     async close() {
       if (underWay.size > 0 || waiting.length > 0) await new Promise<void>((resolve) => idle.push(resolve));
@@ -155,7 +167,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
 
 function pack(
   number: number,
-  { posts, claims, settlements }: Bundle,
+  { posts, claims, settlements, steps }: Bundle,
   nextArrival: () => number,
 ): CallBundle & { bodies: Uint8Array<ArrayBuffer> } {
   const bodies: Uint8Array[] = [];
@@ -168,16 +180,18 @@ function pack(
     ),
     claims: packClaims(claims.map(({ question }) => question)),
     settlements: packSettlements(settlements.map(({ question }) => question)),
+    steps: steps.map(({ question }) => question),
     bodies: packBodies(bodies),
   };
 }
 
-function settleAll(bundle: Bundle, { posts, claims, settlements, bodies, failures }: OutcomeBundle): void {
+function settleAll(bundle: Bundle, { posts, claims, settlements, steps, bodies, failures }: OutcomeBundle): void {
   for (const failure of failures) bundle[failure.kind][failure.index]?.reject(revive(failure));
   // Those that were rejected are settled: what is resolved for them has no effect.
   for (const [index, each] of bundle.settlements.entries())
     each.resolve(unpackSettleOutcome(settlements[index] as number));
   for (const [index, each] of bundle.posts.entries()) each.resolve(unpackPostOutcome(posts[index] as number));
+  for (const [index, each] of bundle.steps.entries()) each.resolve(steps[index] as Forgotten);
   const claimed = unpackClaimed(
     bundle.claims.map(({ question }) => question),
     claims,

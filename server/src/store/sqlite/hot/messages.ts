@@ -22,6 +22,7 @@ export function createMessages(group: GroupCommit, hot: HotCalls): MessageStore 
     },
     claim: hot.claim,
     settle: hot.settle,
+    forgetFinished: hot.forgetFinished,
     hasVolatileRoom: hot.hasVolatileRoom,
   };
 }

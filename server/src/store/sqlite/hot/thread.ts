@@ -1,6 +1,7 @@
 /** The thread of the hot paths: carries out the calls of a bundle in group commits and answers with their outcomes. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Problem } from '../../../problems.ts';
+import { createForgetting } from '../../forget-finished.ts';
 import { passiveCheckpoint } from '../checkpoint.ts';
 import { createConnection } from '../connection.ts';
 import { type DatabasePlace, openDatabase } from '../database.ts';
@@ -53,22 +54,26 @@ const group = createGroupCommit(createConnection(db), sqliteDialect('NULL'), {
 const post = createPosting(db, group);
 const claim = createClaiming(db, group);
 const settle = createSettling(db, group);
+const forget = createForgetting();
 
-async function carryOut({ number, posts, claims, settlements, bodies }: CallBundle): Promise<void> {
+async function carryOut({ number, posts, claims, settlements, steps, bodies }: CallBundle): Promise<void> {
   // Verdicts and posts first: what they bring back or bring in can be claimed by the same commit.
   const settling = unpackSettlements(settlements).map(settle);
   const posting = unpackPosts(posts, bodies).map(post);
   const claiming = unpackClaims(claims).map(claim);
+  const forgetting = steps.map((step) => group.transaction((tx) => forget(tx, step)));
   const failures: CarriedFailure[] = [];
   const settled = await outcomesOf('settlements', settling, failures);
   const posted = await outcomesOf('posts', posting, failures);
   const claimed = await outcomesOf('claims', claiming, failures);
+  const forgotten = await outcomesOf('steps', forgetting, failures);
   const taken = packBodies(claimed.flatMap((messages) => messages?.map(({ body }) => body) ?? []));
   const outcomes: OutcomeBundle = {
     number,
     settlements: settled.map(packSettleOutcome),
     posts: posted.map(packPostOutcome),
     claims: packClaimed(claimed),
+    steps: forgotten,
     bodies: taken,
     failures,
     written,

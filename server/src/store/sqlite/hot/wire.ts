@@ -6,6 +6,8 @@
 import type {
   Claim,
   ClaimedMessage,
+  ForgetStep,
+  Forgotten,
   NewMessage,
   OnceUse,
   Posting,
@@ -22,6 +24,8 @@ export interface CallBundle {
   readonly posts: Plain[];
   readonly claims: number[];
   readonly settlements: (number | null)[];
+  /** Too rare to be packed. */
+  readonly steps: readonly ForgetStep[];
   readonly bodies: Uint8Array;
 }
 
@@ -32,6 +36,7 @@ export interface OutcomeBundle {
   readonly posts: number[];
   readonly claims: Plain[];
   readonly settlements: number[];
+  readonly steps: readonly (Forgotten | undefined)[];
   readonly bodies: Uint8Array;
   readonly failures: readonly CarriedFailure[];
   /** What the commits since the last bundle wrote. */
@@ -47,7 +52,7 @@ export interface CarriedFailure {
   readonly stack: string | undefined;
 }
 
-export type CallKind = 'posts' | 'claims' | 'settlements';
+export type CallKind = 'posts' | 'claims' | 'settlements' | 'steps';
 
 /** A message with its place in the order of arrival. */
 export interface ArrivingMessage extends NewMessage {
