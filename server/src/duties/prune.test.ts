@@ -4,6 +4,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { forEachEngine } from '../../../testing/engines.ts';
 import { MAX_CONSUMED_KEPT } from '../messaging/settings.ts';
 import { type Ground, openGround } from '../nodes/members.fixtures.ts';
+import { createForgetting } from '../store/forget-finished.ts';
 import type { Duty } from './duties.ts';
 import { createPruner } from './prune.ts';
 
@@ -55,13 +56,16 @@ forEachEngine('pruning', (engine) => {
   });
 
   test('one that stood still between two pieces does not go by what it knew', async () => {
-    const late = pruner();
-    assert.equal(await late(), 0, 'there is more to do at once');
+    const { store, clock } = ground;
+    const forget = createForgetting(() => clock.monotonic);
+    const piece = { after: 0, now: clock.database, kept: MAX_CONSUMED_KEPT, rememberIds: DAY };
+    const step = () => store.transaction((tx) => forget(tx, piece));
+    assert.equal((await step()).full, true, 'there is more to do at once');
     assert.deepEqual(await left(), { count: MAX_CONSUMED_KEPT + BEYOND - PIECE, first: PIECE + 1 });
     // Meanwhile the newer ones went another way, and what was too much is so no longer.
-    await ground.store.transaction((tx) => tx.run(`DELETE FROM delivery WHERE ord > ${BEYOND}`));
+    await store.transaction((tx) => tx.run(`DELETE FROM delivery WHERE ord > ${BEYOND}`));
     ground.pass(60_000);
-    await late();
+    await step();
     assert.deepEqual(await left(), { count: BEYOND - PIECE, first: PIECE + 1 });
   });
 });
