@@ -45,9 +45,6 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
         if (problem !== undefined) reject(problem);
         else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
       };
-      const cut = (): void => {
-        if (!over) finish(cutOff());
-      };
       message[FAIL] = finish;
       message.on('data', (chunk: Buffer) => {
         if (over) return;
@@ -58,8 +55,10 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
         else chunks.push(chunk);
       });
       message.on('end', () => finish());
-      message.on('error', cut);
-      message.on('close', cut);
+      // Comes without an end when the client is cut off. Errors are not emitted where nobody listens to them.
+      message.on('close', () => {
+        if (!over) finish(cutOff());
+      });
     });
   }
 
