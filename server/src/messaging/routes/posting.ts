@@ -45,9 +45,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     gives: { 201: ['Location'] },
     answers: { 201: 'Stored; Location names the message' },
     problems: postingProblems,
-    async handle(request) {
-      return { status: 201, headers: [location(await postOne(messaging, kind, request))] };
-    },
+    handle: (request) => postOne(messaging, kind, request, 201),
   };
 
   const postBatch: Operation = {
