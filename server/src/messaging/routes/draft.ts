@@ -21,7 +21,7 @@ export async function postOne(
 ): Promise<Answer> {
   const name = nameOf(request);
   const wishes = readQuery(request.query, postingQuery);
-  const parcel = { kind, name, drafts: [draftOf(request)], wishes, ...transactionOf(request) };
+  const parcel = { kind, name, drafts: [draftOf(request)], wishes, transaction: transactionOf(request) };
   const [id = 0] = await messaging.posting.post(parcel);
   return { status, headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] };
 }
