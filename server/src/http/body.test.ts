@@ -63,6 +63,7 @@ test('a body is read whole, however it is cut', async () => {
   assert.deepEqual(await send([request.slice(0, -5), 'hello'], '[hello]'), ['[hello]']);
   assert.deepEqual(await send([request.slice(0, -2), 'lo'], '[hello]'), ['[hello]']);
   assert.deepEqual(await send([...request], '[hello]'), ['[hello]']);
+  assert.deepEqual(await send([`${HEAD}Content-Length: 00\r\n\r\n`], '[]'), ['[]']);
   const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`;
   assert.deepEqual(await send([chunked], '[hello]'), ['[hello]']);
   assert.deepEqual(await send([...chunked], '[hello]'), ['[hello]']);

@@ -76,7 +76,8 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
     await undefined;
     if (message.readableLength !== length) return collect(message);
     message[TAKEN] = true;
-    return message.read() as Buffer;
+    // `Content-Length: 00` announces nothing after all.
+    return (message.read() as Buffer | null) ?? EMPTY;
   }
 
   return {
