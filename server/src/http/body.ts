@@ -50,6 +50,8 @@ export function createBodyReader(limits: { body: number; buffered: number }): Bo
         buffered -= size;
         if (problem !== undefined) reject(problem);
         else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+        // An idle connection still knows its last request.
+        chunks.length = 0;
       };
       message[FAIL] = finish;
       message.on('data', (chunk: Buffer) => {
