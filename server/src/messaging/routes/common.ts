@@ -7,6 +7,7 @@ import type { Destination } from '../destination.ts';
 import type { MessageState } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
+import { messagePath } from '../views/links.ts';
 import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
 
 export const AREA = 'Messaging';
@@ -24,11 +25,11 @@ export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');
 
 /** The transaction that a request is to be part of: the path of a Link of that relation. Others' are refused later. */
-export function transactionOf(request: Request): { transaction?: string } {
+export function transactionOf(request: Request): string | undefined {
   const { link } = request.headers;
-  if (typeof link !== 'string' || !link.includes('transaction')) return {};
+  if (typeof link !== 'string' || !link.includes('transaction')) return undefined;
   const found = readLinkField(link).find(({ rels }) => rels.includes('transaction'));
-  return found === undefined ? {} : { transaction: request.localPath(found.href) ?? found.href };
+  return found && (request.localPath(found.href) ?? found.href);
 }
 
 /** What is shown of a message that belongs to a destination. */
@@ -36,16 +37,18 @@ export function viewOf(
   { publicId, reading }: Messaging,
   destination: Destination,
   message: StoredMessage,
-  more: { state: MessageState; deliveries?: number; token?: number },
+  { state, deliveries, token }: { state: MessageState; deliveries?: number | undefined; token?: number | undefined },
 ): MessageView {
-  const { token, ...rest } = more;
+  const id = publicId(message);
   return {
     message,
     destination,
-    publicId: publicId(message),
-    ...rest,
-    ...(token === undefined ? {} : { delivery: token.toString(36) }),
-    ...(message.position === null ? {} : { position: reading.positionOf(message) }),
+    publicId: id,
+    path: messagePath(destination.kind, destination.name, id),
+    state,
+    deliveries,
+    delivery: token?.toString(36),
+    position: message.position === null ? undefined : reading.positionOf(message),
   };
 }
 

@@ -38,7 +38,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
     return {
       queue,
-      wanted: { max: max ?? 1, wait, ...transactionOf(request) },
+      wanted: { max: max ?? 1, wait, transaction: transactionOf(request) },
       several: max !== undefined,
       links: () => destinationLinks(queue),
     };
@@ -79,13 +79,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       const { queue, wanted, several, links } = await wantedOf(request);
       const taken = await receiving.poll(queue, wanted, request);
       // What a transaction holds is acknowledged by its commit, and by nothing else.
-      const views = taken.map(({ token, ...message }) =>
-        viewOf(messaging, queue, message, {
-          state: 'leased',
-          deliveries: message.deliveries,
-          ...(wanted.transaction === undefined ? { token } : {}),
-        }),
-      );
+      const views = taken.map((message) => {
+        const token = wanted.transaction === undefined ? message.token : undefined;
+        return viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token });
+      });
       return answerWith(request, views, { several, links });
     },
   };
@@ -110,7 +107,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const { message, delivery } = await messaging.read(queue, messageIdOf(request));
         if (delivery === undefined) throw new Problem('unknown-message', 'this message was never delivered');
         const state = stateOf(delivery, messaging.now());
-        const view = { ...viewOf(messaging, queue, message, { state, token }), delivery: token.toString(36) };
+        const view = viewOf(messaging, queue, message, { state, token });
         return { status: 200, document: acknowledgementDocument(view, delivery, delivery.token === token) };
       },
     },
