@@ -126,15 +126,17 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     },
   });
 
+  async function postOnItsOwn(call: Posting): Promise<PostOutcome> {
+    traffic++;
+    const outcome = await pool.transaction((tx) => postAlone(tx, call));
+    floors.forget(call.destination);
+    return outcome;
+  }
+
   const gatherers: Pick<Gatherer<never, unknown>, 'idle'>[] = [queues, topics, settling, ...claiming];
   return {
-    async post(call) {
-      if (mustPostAlone(call)) {
-        traffic++;
-        const outcome = await pool.transaction((tx) => postAlone(tx, call));
-        floors.forget(call.destination);
-        return outcome;
-      }
+    post(call) {
+      if (mustPostAlone(call)) return postOnItsOwn(call);
       return (call.kind === 'queue' ? queues : topics).submit(call);
     },
     async postIn(tx, call) {

@@ -15,6 +15,12 @@ const BEAT = 5_000;
 /** A node that has heard of no other for this long is alone and saves its notifications. */
 const ALONE_AFTER = 3 * BEAT;
 const RETRY_PAUSE = 250;
+/**
+ * A notification costs two processes of the server and each node as much as some ten posts. One that tells of a few arrivals is
+ * followed by the next at once, so that whoever waits for an answer through another node does not wait longer.
+ */
+const ARRIVALS_A_MILLISECOND = 8;
+const LONGEST_REST = 5;
 /** News about more destinations than this becomes "everything". */
 const MAX_GATHERED = 10_000;
 
@@ -93,7 +99,8 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
     sending = speaking
       .query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [CHANNEL, encodeNews(me, outgoing)])
       .then(
-        () => {
+        async () => {
+          await rest(outgoing);
           sending = undefined;
           failing = false;
           if (!isNothing(pending)) send();
@@ -108,6 +115,14 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
           send();
         },
       );
+  }
+
+  /** The more there was to say, the longer others can wait for the next: a flood is told of in a few notifications. */
+  async function rest({ arrived }: Outgoing): Promise<void> {
+    let count = 0;
+    for (const news of arrived.values()) count += news.count;
+    const time = Math.min(LONGEST_REST, Math.floor(count / ARRIVALS_A_MILLISECOND));
+    if (time > 0) await pause(time, undefined, { signal: stopping.signal }).catch(() => {});
   }
 
   function heard(payload: string): void {
