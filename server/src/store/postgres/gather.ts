@@ -2,9 +2,9 @@
  * Gathers calls that arrive together into one statement. No timer: a lane takes what has gathered while its last batch
  * was away, so a lone call leaves at once and many calls share a round trip and a commit.
  *
- * A statement costs the server and this process as much as ten to twenty of the calls in it. So while one is under way, a
- * further lane leaves only with as many calls as are away, or with `WORTH_A_LANE`: else many callers would end in many
- * small batches.
+ * A statement costs the server and this process as much as ten of the calls in it. So while one is under way, a further
+ * lane leaves only with a larger batch, or with one that is worth it anyway: else many callers would end in many small
+ * batches. Two callers still have a lane each.
  */
 import { busy, isRetryable } from './errors.ts';
 
@@ -20,7 +20,7 @@ export interface Budget {
 /** What a call costs in memory beside its bytes, so that the budget bounds the number of calls too. */
 const CALL_BYTES = 1024;
 const MAX_ATTEMPTS = 4;
-const WORTH_A_LANE = 32;
+const WORTH_A_LANE = { calls: 32, bytes: 64 * 1024 };
 /** How far a lane looks for calls that may join, past those whose key is taken. */
 const LOOK_AHEAD = 4;
 
@@ -66,6 +66,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
   let scheduled = false;
   /** Calls under way. */
   let away = 0;
+  let waitingBytes = 0;
 
   function submit(call: Call): Promise<Outcome> {
     const bytes = (options.bytes?.(call) ?? 0) + CALL_BYTES;
@@ -73,6 +74,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
       return Promise.reject(busy('too much waits for the database'));
     }
     budget.used += bytes;
+    waitingBytes += bytes;
     return new Promise<Outcome>((resolve, reject) => {
       waiting.push({ call, weight: options.weight?.(call) ?? 1, bytes, key: options.key?.(call), resolve, reject });
       if (scheduled || freeLanes.length === 0) return;
@@ -87,7 +89,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
 
   function dispatch(): void {
     while (waiting.length > 0) {
-      if (waiting.length < Math.min(away, WORTH_A_LANE)) return;
+      if (away > 0 && !isWorthALane()) return;
       const lane = freeLanes.pop();
       if (lane === undefined) return;
       const batch = take();
@@ -101,6 +103,11 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
     if (freeLanes.length < options.lanes) return;
     for (const resolve of onIdle) resolve();
     onIdle = [];
+  }
+
+  function isWorthALane(): boolean {
+    const enough = Math.min(2 * away - 1, WORTH_A_LANE.calls, options.maxCalls);
+    return waiting.length >= enough || waitingBytes >= WORTH_A_LANE.bytes;
   }
 
   function take(): Entry<Call, Outcome>[] {
@@ -127,6 +134,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
       if (alone) break;
     }
     waiting.splice(0, looked, ...deferred);
+    waitingBytes -= bytes;
     return batch;
   }
 
@@ -165,6 +173,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
       const outcome = outcomes[index];
       if (outcome === AGAIN) {
         again.push(entry);
+        waitingBytes += entry.bytes;
         continue;
       }
       budget.used -= entry.bytes;
