@@ -20,7 +20,7 @@ const RETRY_PAUSE = 250;
  * followed by the next at once, so that whoever waits for an answer through another node does not wait longer.
  */
 const ARRIVALS_A_MILLISECOND = 8;
-const LONGEST_REST = 5;
+const LONGEST_REST = 10;
 /** News about more destinations than this becomes "everything". */
 const MAX_GATHERED = 10_000;
 
@@ -126,8 +126,9 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
   }
 
   function heard(payload: string): void {
+    if (payload.startsWith(`${me};`)) return;
     const news = decodeNews(payload);
-    if (news === undefined || news.node === me) return;
+    if (news === undefined) return;
     lastHeard = performance.now();
     if (news.everything) floors.forget();
     for (const [destination, lowest] of news.lowest) {
