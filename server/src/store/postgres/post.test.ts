@@ -85,15 +85,28 @@ describe('batches of posts', { timeout: 60_000 }, () => {
       ...(chain !== undefined && { once: { chain, n: 1, expires: 9 } }),
     });
     const postings = [to(1), to(2), to(1, 50), to(1, null, 1), to(3, null, 4), to(3)];
-    // A chain may have the number of a destination.
     const rows = [
-      { there: 1, rank: 5, ord: 40, used: false },
-      { there: 3, rank: null, ord: null, used: false },
-      { there: 4, rank: null, ord: null, used: true },
+      { there: 1, rank: 5, ord: 40, used: null },
+      { there: 3, rank: null, ord: null, used: null },
+      { there: null, rank: null, ord: null, used: '4,17' },
     ];
     const outcomes = postOutcomes(postings, rows);
     assert.deepEqual(outcomes, ['stored', 'no-destination', 'stored', 'once-used', 'stored', 'stored']);
     assert.deepEqual([...readyByQueue(postings, outcomes, rows)], [[1, { count: 3, lowest: { rank: 5, ord: 40 } }]]);
+  });
+
+  it('keep the time of a chain through an hour, so that its indexes need no new entries', async () => {
+    const queue = await on.create('queue');
+    const chain = store.nextId();
+    const hour = 3_600_000;
+    const kept = () =>
+      store.read((tx) => tx.get<{ expires: number }>('SELECT expires FROM once_chain WHERE chain = $1', [chain]));
+    for (const [n, expires] of [hour + 1, hour + 2, 2 * hour].entries()) {
+      await on.post(queue, [on.message()], { once: { chain, n: n + 1, expires } });
+      assert.equal((await kept())?.expires, 2 * hour);
+    }
+    await on.post(queue, [on.message()], { once: { chain, n: 4, expires: 2 * hour + 1 } });
+    assert.equal((await kept())?.expires, 3 * hour);
   });
 
   it('hold postings of every kind side by side', async () => {

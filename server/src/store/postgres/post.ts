@@ -34,10 +34,17 @@ const USED = `used AS (
     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
     WHERE once_chain.n = excluded.n - 1 RETURNING chain),`;
 
+/**
+ * Chains are remembered to the end of an hour: a chain that is used again within it keeps the value, and its row is
+ * replaced on its page without a new entry in each index.
+ */
+const KEPT_STEP = 3_600_000;
+
 const CONTENT = 'content_type, headers, substr($7::bytea, start, size)';
 const table = (name: string, { partitions }: Needs): string => (partitions ? name : `${name}_durable`);
-/** Beside the destinations: the links that were used just now. */
-const usedLinks = ({ links }: Needs): string => (links ? 'UNION ALL SELECT chain, NULL, NULL, true FROM used' : '');
+/** Beside the destinations, in one row: the chains whose links were used just now. */
+const usedLinks = ({ links }: Needs): string =>
+  links ? `UNION ALL SELECT NULL, NULL, NULL, string_agg(chain::text, ',') FROM used` : '';
 
 /** The lock waits for a deletion of the destination that is under way, and holds one off until the commit. */
 const queueText = (needs: Needs): string => `
@@ -52,7 +59,7 @@ const queueText = (needs: Needs): string => `
            size, durable
     FROM incoming ORDER BY i RETURNING dest, rank, ord, state),
   lowest AS (SELECT dest, min(rank) AS rank, min(ord) AS ord FROM delivered WHERE state = 0 GROUP BY dest)
-  SELECT dest AS there, rank, ord, false AS used FROM there LEFT JOIN lowest USING (dest) ${usedLinks(needs)}`;
+  SELECT dest AS there, rank, ord, NULL AS used FROM there LEFT JOIN lowest USING (dest) ${usedLinks(needs)}`;
 
 /** The counter rows are held from here to the commit: whoever sees a position sees all before it. */
 const topicText = (needs: Needs): string => `
@@ -66,7 +73,7 @@ const topicText = (needs: Needs): string => `
   stored AS (
     INSERT INTO ${table('message', needs)} (id, dest, pos, posted, content_type, headers, body, expires, durable)
     SELECT id, dest, base + nth, posted, ${CONTENT}, expires, durable FROM numbered JOIN advanced USING (dest))
-  SELECT dest AS there, NULL AS rank, NULL AS ord, false AS used FROM there ${usedLinks(needs)}`;
+  SELECT dest AS there, NULL AS rank, NULL AS ord, NULL AS used FROM there ${usedLinks(needs)}`;
 
 const texts = (make: (needs: Needs) => string): ((batch: Batch) => string) => {
   const made = [false, true].map((links) => [false, true].map((partitions) => make({ links, partitions })));
@@ -150,27 +157,30 @@ export function batchOf(postings: readonly Posting[]): Batch {
       linked.map(({ destination }) => destination),
       linked.map(({ once }) => once?.chain ?? null),
       linked.map(({ once }) => once?.n ?? null),
-      linked.map(({ once }) => once?.expires ?? null),
+      linked.map(({ once }) => (once === undefined ? null : Math.ceil(once.expires / KEPT_STEP) * KEPT_STEP)),
     );
   }
   return { values: values as SqlValue[], links, partitions };
 }
 
-/** A destination that is there, with the lowest place of what is ready now, or a link that was used. */
+/** A destination that is there, with the lowest place of what is ready now; or the chains whose links were used. */
 interface PostedRow {
-  readonly there: number;
-  readonly used: boolean;
+  readonly there: number | null;
   readonly rank: number | null;
   readonly ord: number | null;
+  readonly used: string | null;
 }
 
 export function postOutcomes(postings: readonly Posting[], rows: readonly Row[]): PostOutcome[] {
-  const there = new Set<number>();
-  const used = new Set<number>();
-  for (const row of rows as unknown as PostedRow[]) (row.used ? used : there).add(row.there);
+  const destinations = new Set<number>();
+  const chains = new Set<number>();
+  for (const { there, used } of rows as unknown as PostedRow[]) {
+    if (there !== null) destinations.add(there);
+    for (const chain of used?.split(',') ?? []) chains.add(Number(chain));
+  }
   return postings.map(({ destination, once }) => {
-    if (!there.has(destination)) return 'no-destination';
-    return once === undefined || used.has(once.chain) ? 'stored' : 'once-used';
+    if (!destinations.has(destination)) return 'no-destination';
+    return once === undefined || chains.has(once.chain) ? 'stored' : 'once-used';
   });
 }
 
@@ -181,8 +191,8 @@ export function readyByQueue(
   rows: readonly Row[],
 ): Map<number, { count: number; lowest: Place }> {
   const ready = new Map<number, { count: number; lowest: Place }>();
-  for (const { there, used, rank, ord } of rows as unknown as PostedRow[]) {
-    if (!used && rank !== null && ord !== null) ready.set(there, { count: 0, lowest: { rank, ord } });
+  for (const { there, rank, ord } of rows as unknown as PostedRow[]) {
+    if (there !== null && rank !== null && ord !== null) ready.set(there, { count: 0, lowest: { rank, ord } });
   }
   for (const [index, { destination, messages }] of postings.entries()) {
     const queue = outcomes[index] === 'stored' ? ready.get(destination) : undefined;
