@@ -8,19 +8,13 @@ import type { News } from '../store.ts';
 import type { Waker } from '../waker.ts';
 import type { Floors, Place } from './floors.ts';
 import type { Link } from './link.ts';
-import { decodeNews, encodeNews, type Outgoing } from './news.ts';
+import { decodeNews, encodeNews, type Outgoing, restAfter } from './news.ts';
 
 const CHANNEL = 'waypost';
 const BEAT = 5_000;
 /** A node that has heard of no other for this long is alone and saves its notifications. */
 const ALONE_AFTER = 3 * BEAT;
 const RETRY_PAUSE = 250;
-/**
- * A notification costs two processes of the server and each node as much as some ten posts. One that tells of a few arrivals is
- * followed by the next at once, so that whoever waits for an answer through another node does not wait longer.
- */
-const ARRIVALS_A_MILLISECOND = 8;
-const LONGEST_REST = 10;
 /** News about more destinations than this becomes "everything". */
 const MAX_GATHERED = 10_000;
 
@@ -100,7 +94,8 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
       .query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [CHANNEL, encodeNews(me, outgoing)])
       .then(
         async () => {
-          await rest(outgoing);
+          const rest = restAfter(outgoing);
+          if (rest > 0) await pause(rest, undefined, { signal: stopping.signal }).catch(() => {});
           sending = undefined;
           failing = false;
           if (!isNothing(pending)) send();
@@ -115,14 +110,6 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
           send();
         },
       );
-  }
-
-  /** The more there was to say, the longer others can wait for the next: a flood is told of in a few notifications. */
-  async function rest({ arrived }: Outgoing): Promise<void> {
-    let count = 0;
-    for (const news of arrived.values()) count += news.count;
-    const time = Math.min(LONGEST_REST, Math.floor(count / ARRIVALS_A_MILLISECOND));
-    if (time > 0) await pause(time, undefined, { signal: stopping.signal }).catch(() => {});
   }
 
   function heard(payload: string): void {
