@@ -10,20 +10,23 @@ const STRACE = '/usr/bin/strace';
 const CALLS = 'read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,pwrite64,fsync,fdatasync';
 const ATTACH_TIMEOUT = 20_000;
 
-/** One call of a process to the system. Calls of one thread stand in the order in which they ended. */
+/** One call of a process to the system. */
 export type SystemCall = {
   name: string;
+  /** Its place in what all threads of the process did, counted in lines of the trace. */
+  began: number;
+  ended: number;
   /** The file, pipe or socket. */
   target: string;
   /** The line as strace wrote it, with the beginning of the data. */
   line: string;
 };
 
-/** Watches the first thread of a running process, in which it serves requests and writes its store. */
+/** Watches all threads of a running process. */
 export async function traceCalls(pid: number): Promise<{ stop(): Promise<SystemCall[]> }> {
   await ensureStrace();
   const output = join(temporaryFolder(), 'trace');
-  const child = spawn(STRACE, ['-y', '-s', '100', '-e', `trace=${CALLS}`, '-o', output, '-p', String(pid)], {
+  const child = spawn(STRACE, ['-f', '-y', '-s', '100', '-e', `trace=${CALLS}`, '-o', output, '-p', String(pid)], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(child, 'close');
@@ -50,13 +53,25 @@ export async function traceCalls(pid: number): Promise<{ stop(): Promise<SystemC
   };
 }
 
-/** The calls of a trace; calls that were interrupted or failed with EAGAIN are left out. */
+/** The calls of a trace, in the order in which they ended; those that were interrupted or failed are left out. */
 export function parseTrace(text: string): SystemCall[] {
-  return text.split('\n').flatMap((line) => {
-    const [, name, target] = /^(\w+)\(\d+<([^>]*)>/.exec(line) ?? [];
-    if (name === undefined || target === undefined || / = -1 | = \?/.test(line)) return [];
-    return [{ name, target, line }];
+  const unfinished = new Map<string, { began: number; line: string }>();
+  return text.split('\n').flatMap((whole, at) => {
+    const [, thread = '', line = ''] = /^(\d+ +)?(.*)$/.exec(whole) ?? [];
+    if (line.endsWith('<unfinished ...>')) {
+      unfinished.set(thread, { began: at, line: line.slice(0, -'<unfinished ...>'.length) });
+      return [];
+    }
+    const [, rest] = /^<\.\.\. \w+ resumed>(.*)$/.exec(line) ?? [];
+    const start = rest === undefined ? undefined : unfinished.get(thread);
+    return toCall(start === undefined ? line : start.line + rest, start?.began ?? at, at);
   });
+}
+
+function toCall(line: string, began: number, ended: number): SystemCall[] {
+  const [, name, target] = /^(\w+)\(\d+<([^>]*)>/.exec(line) ?? [];
+  if (name === undefined || target === undefined || / = -1 | = \?/.test(line)) return [];
+  return [{ name, target, line, began, ended }];
 }
 
 /** Where strace is missing, root on Debian gets it from its own distribution; anyone else is told what to do. */

@@ -17,13 +17,14 @@ after(() => waypost.stop());
 
 /** What the service did between reading this request and writing its answer. */
 function callsFor(calls: SystemCall[], method: string, path: string, status: number): SystemCall[] {
-  const asked = calls.findIndex(({ name, line }) => name.startsWith('re') && line.includes(`"${method} ${path} HTTP`));
-  assert.notEqual(asked, -1, `no ${method} ${path} in the trace`);
-  const answered = calls.findIndex(
-    ({ name, line }, index) => index > asked && /^(write|send)/.test(name) && line.includes(`"HTTP/1.1 ${status} `),
+  const asked = calls.find(({ name, line }) => name.startsWith('re') && line.includes(`"${method} ${path} HTTP`));
+  assert.ok(asked, `no ${method} ${path} in the trace`);
+  const answered = calls.find(
+    ({ name, line, began }) =>
+      began > asked.ended && /^(write|send)/.test(name) && line.includes(`"HTTP/1.1 ${status} `),
   );
-  assert.notEqual(answered, -1, `no answer ${status} to ${method} ${path} in the trace`);
-  return calls.slice(asked + 1, answered);
+  assert.ok(answered, `no answer ${status} to ${method} ${path} in the trace`);
+  return calls.filter(({ ended }) => ended > asked.ended && ended < answered.began);
 }
 
 const isSync = ({ name, target }: SystemCall): boolean => /^f(data)?sync$/.test(name) && /waypost\.db/.test(target);

@@ -3,118 +3,46 @@
  * create-next chains. Works in small pieces, so that it never stands in the way of traffic.
  */
 import type { Destination } from '../messaging/destination.ts';
-import { hashOfId } from '../messaging/message.ts';
 import { listDestinations } from '../messaging/queries/destinations.ts';
-import { expireName } from '../messaging/queries/messages.ts';
 import { MAX_CONSUMED_KEPT } from '../messaging/settings.ts';
 import type { Place } from '../store/dialect.ts';
-import { IS_OVER, type Store, type Tx } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { Duty } from './duties.ts';
 
 const CHUNK = 500;
 const EVERY = 2000;
-/** Destinations looked at in one step. */
-const DESTINATIONS = 50;
+/** Topics looked at in one step. */
+const TOPICS = 50;
+/** Pieces of finished messages that are forgotten before the other things are looked at again. */
+const PIECES = 20;
 
 export function createPruner(store: Store, rememberIds: number): Duty {
   // Where the walks over the destinations and over the topics go on.
   let after = 0;
   let topic = '';
-  const limits: Limits = new Map();
   return async () => {
     const now = store.now();
     const topics = await store.transaction(async (tx) => {
-      const page = { limit: DESTINATIONS - 1, key: topic, backwards: false };
+      const page = { limit: TOPICS - 1, key: topic, backwards: false };
       const found = await listDestinations(tx, 'topic', page);
       let full = false;
       for (const each of found) {
         for (const place of tx.dialect.places) full = (await pruneTopic(tx, place, each, now)) || full;
       }
-      return { last: found.length === DESTINATIONS ? (found.at(-1)?.name ?? '') : '', full };
+      return { last: found.length === TOPICS ? (found.at(-1)?.name ?? '') : '', full };
     });
     if (!topics.full) topic = topics.last;
-    const step = await store.transaction(async (tx) => {
-      const found = await destinationsWithFinished(tx, after);
-      let full = false;
-      for (const dest of found) {
-        for (const place of tx.dialect.places)
-          full = (await pruneDestination(tx, place, dest, now, rememberIds, limits)) || full;
-      }
-      return { last: found.at(-1) ?? 0, more: found.length === DESTINATIONS, full };
-    });
+    // A destination that had more than one piece is looked at again before the walk goes on.
+    const piece = { after, now, kept: MAX_CONSUMED_KEPT, rememberIds };
+    let step = await store.messages.forgetFinished(piece);
+    for (let pieces = 1; step.full && pieces < PIECES; pieces++) step = await store.messages.forgetFinished(piece);
     const forgotten = await store.transaction(
       async (tx) => (await forgetNames(tx, now)) + (await forgetChains(tx, now)),
     );
-    // A destination that had more than one piece is looked at again before the walk goes on.
     if (step.full) return 0;
     after = step.more ? step.last : 0;
     return step.more || topics.full || topic !== '' || forgotten >= CHUNK ? 0 : EVERY;
   };
-}
-
-async function destinationsWithFinished(tx: Tx, after: number): Promise<number[]> {
-  const found = new Set<number>();
-  for (const { delivery } of tx.dialect.places) {
-    let from = after;
-    for (let i = 0; i < DESTINATIONS; i++) {
-      // One probe of the index per destination, however many finished messages it has.
-      const text = `SELECT dest FROM ${delivery} WHERE ${IS_OVER} AND dest > $1 ORDER BY dest LIMIT 1`;
-      const row = await tx.get<{ dest: number }>(text, [from]);
-      if (row === undefined) break;
-      found.add(row.dest);
-      from = row.dest;
-    }
-  }
-  return [...found].sort((a, b) => a - b).slice(0, DESTINATIONS);
-}
-
-/**
- * Up to which due time each destination's finished messages are too many, by place and destination. Finding that out is a
- * walk over all that may be kept, so it serves until nothing is left to remove by it.
- */
-type Limits = Map<string, number>;
-
-async function limitOf(tx: Tx, { delivery }: Place, dest: number, limits: Limits): Promise<number> {
-  const key = `${delivery} ${dest}`;
-  const known = limits.get(key);
-  if (known !== undefined) return known;
-  const beyond = await tx.get<{ due: number }>(
-    `SELECT due FROM ${delivery} WHERE dest = $1 AND ${IS_OVER}
-     ORDER BY due DESC, id DESC LIMIT 1 OFFSET ${MAX_CONSUMED_KEPT}`,
-    [dest],
-  );
-  const limit = beyond?.due ?? 0;
-  limits.set(key, limit);
-  return limit;
-}
-
-/** True when a full piece was removed: there may be more. */
-async function pruneDestination(
-  tx: Tx,
-  place: Place,
-  dest: number,
-  now: number,
-  rememberIds: number,
-  limits: Limits,
-): Promise<boolean> {
-  const { message, delivery } = place;
-  const limit = await limitOf(tx, place, dest, limits);
-  const rows = await tx.all<{ id: number }>(
-    `DELETE FROM ${delivery} WHERE id IN
-       (SELECT id FROM ${delivery} WHERE dest = $1 AND ${IS_OVER} AND due <= $2
-        ORDER BY due, id LIMIT ${CHUNK} ${tx.dialect.skipLocked})
-     RETURNING id`,
-    [dest, Math.max(now, limit)],
-  );
-  if (rows.length < CHUNK) limits.delete(`${delivery} ${dest}`);
-  if (rows.length === 0) return false;
-  const ids = tx.dialect.list(rows.map(({ id }) => id));
-  const text = `DELETE FROM ${message} WHERE id ${tx.dialect.inList('$1')} RETURNING name`;
-  for (const { name } of await tx.all<{ name: string | null }>(text, [ids])) {
-    // Ids are remembered from the moment the message is forgotten: at least as long as was promised.
-    if (name !== null) await expireName(tx, dest, hashOfId(name), now + rememberIds);
-  }
-  return rows.length >= CHUNK;
 }
 
 function forgetNames(tx: Tx, now: number): Promise<number> {

@@ -70,9 +70,6 @@ export const DEAD_LETTER_REASON = ':reason';
 /** The path of what an event of Waypost itself is about. */
 export const ABOUT = ':about';
 
-/** Of a client-chosen id: the key by which it is remembered. */
-export const hashOfId = (id: string): Buffer => createHash('sha256').update(id).digest().subarray(0, 16);
-
 /** Of what makes two messages under one id the same: body and Content-Type, nothing else (A6). */
 export function hashOfContent(contentType: string | null, body: Buffer): Buffer {
   const hash = createHash('sha256');

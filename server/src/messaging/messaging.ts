@@ -1,9 +1,8 @@
 /** The messaging area: its use cases over one store. */
 import type { Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
-import type { News, Store, StoredMessage } from '../store/store.ts';
+import { hashOfId, type News, type Store, type StoredMessage } from '../store/store.ts';
 import type { Destination } from './destination.ts';
-import { hashOfId } from './message.ts';
 import { createOnceTokens } from './once-token.ts';
 import {
   expireName,

@@ -64,5 +64,16 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
         // Two nodes that prune for a moment do no harm; a duty that nobody does would.
         assert.equal(await tx.get('SELECT owner FROM duty'), undefined);
       }));
+
+    test('7: used links stay used', () =>
+      ENGINES[engine](async (tx) => {
+        await migrate(tx, engine, migrations.slice(0, 7));
+        await tx.run('INSERT INTO once_chain (chain, n, expires) VALUES (17, 3, 9000)');
+        await migrate(tx, engine);
+        assert.deepEqual(
+          { ...(await tx.get<Row>('SELECT chain, n, expires FROM once_chain')) },
+          { chain: 17, n: 3, expires: 9000 },
+        );
+      }));
   });
 }

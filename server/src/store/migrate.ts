@@ -9,6 +9,7 @@ import { transactions } from './migrations/0004-transactions.ts';
 import { consumers } from './migrations/0005-consumers.ts';
 import { nodes } from './migrations/0006-nodes.ts';
 import { forgottenTransactions } from './migrations/0007-forgotten-transactions.ts';
+import { onceChains } from './migrations/0008-once-chains.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   consumers,
   nodes,
   forgottenTransactions,
+  onceChains,
 ];
 
 export const SCHEMA_VERSION = migrations.length;

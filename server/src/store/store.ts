@@ -3,6 +3,7 @@
  * engine runs. Cold paths share one SQL text through `transaction`; the three hot paths (post, claim, settle) are
  * functions over what arrives together, implemented once per engine (see `MessageStore`).
  */
+import { createHash } from 'node:crypto';
 import type { Dialect } from './dialect.ts';
 
 /** A value that both engines take as a statement parameter. Lists go through `Dialect.list`. */
@@ -173,6 +174,26 @@ export interface Settlement {
 /** `dead`: put back once too often, the redelivery duty moves it. `overtaken`: a newer delivery exists. */
 export type SettleOutcome = 'done' | 'dead' | 'overtaken' | 'gone';
 
+/** One step of forgetting messages that are consumed, dead or expired. */
+export interface ForgetStep {
+  /** The walk over the destinations goes on behind this one. */
+  readonly after: number;
+  readonly now: number;
+  /** Of each destination so many are kept, as long as their retention lasts. */
+  readonly kept: number;
+  /** Milliseconds for which their client-chosen ids are still remembered. */
+  readonly rememberIds: number;
+}
+
+export interface Forgotten {
+  /** The last destination of this step. */
+  readonly last: number;
+  /** There are destinations behind it. */
+  readonly more: boolean;
+  /** One of them had more than fits into a step: the same step again finds more. */
+  readonly full: boolean;
+}
+
 /** The hot paths. Each call is one atomic step; calls that arrive together share a commit and a round trip. */
 export interface MessageStore {
   post(posting: Posting): Promise<PostOutcome>;
@@ -182,9 +203,14 @@ export interface MessageStore {
   postLast(tx: Tx, posting: Pick<Posting, 'destination' | 'posted' | 'messages'>): Promise<void>;
   claim(claim: Claim): Promise<ClaimedMessage[]>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
+  /** As hot as the rest: every message that was received is forgotten in the end. */
+  forgetFinished(step: ForgetStep): Promise<Forgotten>;
   /** Whether volatile messages still find room in memory; what does not is stored on disk. */
   hasVolatileRoom(): boolean;
 }
 
 /** Volatile messages have odd ids, so that an id alone tells where the message lies. */
 export const isVolatile = (messageId: number): boolean => messageId % 2 === 1;
+
+/** Of a client-chosen id: the key by which it is remembered. */
+export const hashOfId = (id: string): Buffer => createHash('sha256').update(id).digest().subarray(0, 16);

@@ -1,8 +1,8 @@
 /** Use cases of clearing a queue: purge it, or send dead letters back to where they came from. */
-import type { Store, Tx } from '../../store/store.ts';
+import { hashOfId, type Store, type Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
-import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, hashOfId } from '../message.ts';
+import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
 import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';

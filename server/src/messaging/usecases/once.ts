@@ -43,8 +43,12 @@ export interface Once {
   look(scope: OnceScope, token: string): Promise<OnceLook | undefined>;
 }
 
-/** A chain is remembered a little longer than its last link can be used. */
+/**
+ * A chain is remembered a little longer than its last link can be used, and until a whole hour: the uses of an hour have the
+ * same end, and an index on it is left alone by all of them but the first.
+ */
 const MARGIN = 86_400_000;
+const HOUR = 3_600_000;
 
 export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
   const signed = ({ kind, name, batch }: OnceScope): string => `${kind}/${name}/${batch ? 'batch' : 'message'}`;
@@ -65,7 +69,7 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       if (token === undefined) return undefined;
       const { chain, n, messageId, expires } = token;
       if (expires <= store.now()) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
-      const remembered = Math.floor(store.now() + lifetime + MARGIN);
+      const remembered = Math.ceil((store.now() + lifetime + MARGIN) / HOUR) * HOUR;
       const use = { chain, n, expires: remembered, ...(scope.batch ? { batch: true as const } : {}) };
       const { kind, name } = scope;
       // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.

@@ -1,18 +1,19 @@
 /** Use cases of posting: one message or a batch, under a client-chosen id or a once-only link or neither. */
 import type { Sealer } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
-import type {
-  MessageName,
-  NewMessage,
-  OnceUse,
-  PostOutcome,
-  Store,
-  Posting as StorePosting,
-  Tx,
+import {
+  hashOfId,
+  type MessageName,
+  type NewMessage,
+  type OnceUse,
+  type PostOutcome,
+  type Store,
+  type Posting as StorePosting,
+  type Tx,
 } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
-import { hashOfContent, hashOfId, type PostingWishes, placement } from '../message.ts';
+import { hashOfContent, type PostingWishes, placement } from '../message.ts';
 import { checkName } from '../names.ts';
 import { holderOf } from '../queries/holders.ts';
 import { findMessage } from '../queries/messages.ts';

@@ -1,5 +1,6 @@
 /** The hot paths on PostgreSQL: gathered statements on connections of their own. */
 import { Problem } from '../../problems.ts';
+import { createForgetting } from '../forget-finished.ts';
 import { mustPostAlone, postAlone } from '../post-alone.ts';
 import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
@@ -133,6 +134,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     return outcome;
   }
 
+  const forget = createForgetting();
   const gatherers: Pick<Gatherer<never, unknown>, 'idle'>[] = [queues, topics, settling, ...claiming];
   return {
     post(call) {
@@ -154,6 +156,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
       return lane.submit(call);
     },
     settle: (call) => settling.submit(call),
+    forgetFinished: (step) => pool.transaction((tx) => forget(tx, step)),
     hasVolatileRoom: () => true,
     get traffic() {
       return traffic;

@@ -95,20 +95,6 @@ describe('batches of posts', { timeout: 60_000 }, () => {
     assert.deepEqual([...readyByQueue(postings, outcomes, rows)], [[1, { count: 3, lowest: { rank: 5, ord: 40 } }]]);
   });
 
-  it('keep the time of a chain through an hour, so that its indexes need no new entries', async () => {
-    const queue = await on.create('queue');
-    const chain = store.nextId();
-    const hour = 3_600_000;
-    const kept = () =>
-      store.read((tx) => tx.get<{ expires: number }>('SELECT expires FROM once_chain WHERE chain = $1', [chain]));
-    for (const [n, expires] of [hour + 1, hour + 2, 2 * hour].entries()) {
-      await on.post(queue, [on.message()], { once: { chain, n: n + 1, expires } });
-      assert.equal((await kept())?.expires, 2 * hour);
-    }
-    await on.post(queue, [on.message()], { once: { chain, n: 4, expires: 2 * hour + 1 } });
-    assert.equal((await kept())?.expires, 3 * hour);
-  });
-
   it('hold postings of every kind side by side', async () => {
     const [queue, other, topic] = [await on.create('queue'), await on.create('queue'), await on.create('topic')];
     const [first, ...chains] = Array.from({ length: 5 }, () => ({ chain: store.nextId(), n: 1, expires: 9_000_000 }));

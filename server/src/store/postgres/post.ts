@@ -34,12 +34,6 @@ const USED = `used AS (
     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
     WHERE once_chain.n = excluded.n - 1 RETURNING chain),`;
 
-/**
- * Chains are remembered to the end of an hour: a chain that is used again within it keeps the value, and its row is
- * replaced on its page without a new entry in each index.
- */
-const KEPT_STEP = 3_600_000;
-
 const CONTENT = 'content_type, headers, substr($7::bytea, start, size)';
 const table = (name: string, { partitions }: Needs): string => (partitions ? name : `${name}_durable`);
 /** Beside the destinations, in one row: the chains whose links were used just now. */
@@ -157,7 +151,7 @@ export function batchOf(postings: readonly Posting[]): Batch {
       linked.map(({ destination }) => destination),
       linked.map(({ once }) => once?.chain ?? null),
       linked.map(({ once }) => once?.n ?? null),
-      linked.map(({ once }) => (once === undefined ? null : Math.ceil(once.expires / KEPT_STEP) * KEPT_STEP)),
+      linked.map(({ once }) => once?.expires ?? null),
     );
   }
   return { values: values as SqlValue[], links, partitions };

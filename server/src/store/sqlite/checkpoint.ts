@@ -1,9 +1,4 @@
-/**
- * Checkpoints without stalling commits. A worker copies the WAL into the database on a connection of its own; it can
- * never catch the last frames while commits go on, so the writer takes the small rest between two groups, after which the
- * WAL starts again from its beginning.
- */
-
+/** Checkpoints without stalling commits: a thread of its own runs them, told by how much was written (see checkpoint-thread.ts). */
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
@@ -13,70 +8,67 @@ const PAGE_BYTES = 4096;
 /** Pages a small job writes: its row, its index leaves and their parents. */
 const PAGES_PER_JOB = 4;
 
+export interface CheckpointSetup {
+  readonly file: string;
+  readonly turnMemory: SharedArrayBuffer;
+}
+
+export interface CheckpointReport {
+  readonly pagesLeft: number;
+  readonly failure?: string;
+}
+
+/** Copies what can be copied at the moment. `moved`: the WAL has more room than after the last call. */
+export function passiveCheckpoint(db: DatabaseSync): () => { pagesLeft: number; moved: boolean } {
+  const passive = db.prepare('PRAGMA main.wal_checkpoint(PASSIVE)');
+  let reached = '';
+  return () => {
+    const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
+    const before = reached;
+    reached = `${checkpointed} of ${log}`;
+    return { pagesLeft: Math.max(0, log - checkpointed), moved: reached !== before };
+  };
+}
+
 export interface Checkpointer {
+  /** Told of every commit, of whichever thread. */
   committed(jobs: number, bytes: number): void;
-  /** Runs a checkpoint at once, outside of any transaction. True when it moved something: the WAL has room again. */
-  now(): boolean;
   close(): Promise<void>;
 }
 
-export function createCheckpointer(file: string, db: DatabaseSync, onError: (error: unknown) => void): Checkpointer {
-  const passive = db.prepare('PRAGMA main.wal_checkpoint(PASSIVE)');
-  let worker: Worker | undefined;
+export function createCheckpointer(setup: CheckpointSetup, onError: (error: unknown) => void): Checkpointer {
+  let thread: Worker | undefined;
   let pages = 0;
   let running = false;
-  let reached = '';
 
-  function checkpoint(): boolean {
-    const { log, checkpointed } = passive.get() as { log: number; checkpointed: number };
-    pages = Math.max(0, log - checkpointed);
-    const before = reached;
-    reached = `${checkpointed} of ${log}`;
-    return reached !== before;
-  }
-
-  /** Takes what the worker left over. Runs between groups, in a turn of its own. */
-  function finish(): void {
-    running = false;
-    try {
-      checkpoint();
-    } catch (error) {
+  function startThread(): Worker {
+    const started = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: setup });
+    started.on('message', ({ pagesLeft, failure }: CheckpointReport) => {
+      running = false;
+      pages = pagesLeft;
+      started.unref();
+      if (failure !== undefined) onError(new Error(failure));
+    });
+    started.on('error', (error) => {
       onError(error);
-    }
-  }
-
-  function start(): void {
-    running = true;
-    if (worker === undefined) {
-      worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: file });
-      worker.on('message', (failure: string | null) => {
-        if (failure !== null) onError(new Error(failure));
-        finish();
-      });
-      worker.on('error', (error) => {
-        onError(error);
-        worker = undefined;
-        running = false;
-      });
-      worker.unref();
-    }
-    worker.postMessage('checkpoint');
+      thread = undefined;
+      running = false;
+    });
+    return started;
   }
 
   return {
     committed(jobs, bytes) {
       pages += jobs * PAGES_PER_JOB + bytes / PAGE_BYTES;
-      if (pages > PAGES && !running) start();
-    },
-    now() {
-      try {
-        return checkpoint();
-      } catch {
-        return false;
-      }
+      if (pages <= PAGES || running) return;
+      running = true;
+      thread ??= startThread();
+      // Others may have to wait for the thread's turn to end: it keeps the process alive until then.
+      thread.ref();
+      thread.postMessage('checkpoint');
     },
     async close() {
-      await worker?.terminate();
+      await thread?.terminate();
     },
   };
 }

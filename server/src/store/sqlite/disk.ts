@@ -38,7 +38,8 @@ export function createDiskReserve(folder: string, reserveBytes: number): DiskRes
   };
 
   const dropBallast = (): boolean => {
-    const dropped = hasBallast;
+    // Another thread may have given it up already.
+    const dropped = existsSync(ballast);
     rmSync(ballast, { force: true });
     hasBallast = false;
     lookedAt = Number.NEGATIVE_INFINITY;

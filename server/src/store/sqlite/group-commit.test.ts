@@ -9,6 +9,7 @@ import type { Tx } from '../store.ts';
 import { createConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit, type GroupCommit, type GroupHooks } from './group-commit.ts';
+import { createTurn, createTurnMemory } from './turn.ts';
 
 const KIB = 1024;
 
@@ -30,6 +31,7 @@ beforeEach(() => {
   groups = [];
   full = 0;
   hooks = {
+    turn: createTurn(createTurnMemory()),
     refuseGrowth: () => undefined,
     committed: (jobs) => void groups.push(jobs),
     full: () => {
@@ -41,6 +43,7 @@ beforeEach(() => {
     createConnection(db),
     sqliteDialect('0'),
     {
+      turn: hooks.turn,
       refuseGrowth: () => hooks.refuseGrowth(),
       committed: (jobs, bytes) => hooks.committed(jobs, bytes),
       full: () => hooks.full(),

@@ -9,6 +9,7 @@
  *   the group is then dead and no further job runs in it. Nobody has been answered yet and jobs are pure, so they run
  *   again, each in a transaction of its own: who only reads, or frees room, is not refused for a neighbour's sake.
  * - Hot jobs may put off what they write: it is written before any other job runs and before the commit.
+ * - Every thread that uses the database has groups of its own; a group runs when it is its thread's turn (see turn.ts).
  * - A job may await its own statements only. The guard, a `setImmediate`, fires when a job outlives its turn; the job
  *   that waits for something else is then rejected and rolled back.
  */
@@ -17,6 +18,7 @@ import { Problem } from '../../problems.ts';
 import type { Dialect } from '../dialect.ts';
 import type { SqlValue, Tx } from '../store.ts';
 import { type Connection, explain, retrySoon } from './connection.ts';
+import type { Turn } from './turn.ts';
 
 /** Bounds of one group: enough to share a sync among all clients, not so much that the event loop stands still. */
 const MAX_JOBS = 256;
@@ -63,6 +65,7 @@ export interface GroupCommit {
 }
 
 export interface GroupHooks {
+  readonly turn: Turn;
   /** Asked before each group: undefined, or why nothing that grows the store may run now. */
   refuseGrowth(): Problem | undefined;
   /** Told after each group how many jobs and bytes it wrote. */
@@ -224,6 +227,8 @@ export function createGroupCommit(
   async function flush(): Promise<void> {
     const jobs: Job[] = [];
     let failure: unknown;
+    const waitForTurn = hooks.turn.take();
+    if (waitForTurn !== undefined) await waitForTurn;
     try {
       await runGroup(jobs);
       commit.run();
@@ -236,6 +241,8 @@ export function createGroupCommit(
         setImmediate(flush);
         return;
       }
+    } finally {
+      hooks.turn.give();
     }
     alone = Math.max(0, alone - jobs.length);
     let bytes = 0;

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { createConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createTurn, createTurnMemory } from './turn.ts';
 
 function open() {
   const db = new DatabaseSync(':memory:');
@@ -13,6 +14,7 @@ function open() {
     createConnection(db),
     sqliteDialect('0'),
     {
+      turn: createTurn(createTurnMemory()),
       refuseGrowth: () => undefined,
       committed: (jobs) => groups.push(jobs),
       full: () => false,

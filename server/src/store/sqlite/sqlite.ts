@@ -1,20 +1,24 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
 import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { dirname, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 import { createIdBlocks } from '../id-blocks.ts';
 import { migrate, readSecret, reserveIds } from '../migrate.ts';
 import { sqliteMessageTables } from '../migrations/0001-messaging.ts';
 import type { Store } from '../store.ts';
 import { createWaker } from '../waker.ts';
-import { createCheckpointer } from './checkpoint.ts';
+import { createCheckpointer, passiveCheckpoint } from './checkpoint.ts';
 import { createConnection, explain } from './connection.ts';
+import { type DatabasePlace, databaseIn, openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createDiskReserve, type DiskReserve } from './disk.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createMessages } from './messages.ts';
+import { createHotCalls } from './hot/calls.ts';
+import { createMessages } from './hot/messages.ts';
+import { createRoomKeeping } from './room.ts';
+import { createTurn, createTurnMemory } from './turn.ts';
 
 export interface SqliteOptions {
   /** Posts are refused while less than this is free on the disk. */
@@ -34,48 +38,45 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
   try {
     lock = lockFolder(folder);
     const disk = createDiskReserve(folder, reserveBytes);
-    const file = join(folder, 'waypost.db');
-    db = new DatabaseSync(file);
-    // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
-    db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH ':memory:' AS volatile`);
+    const place = databaseIn(folder);
+    db = openDatabase(place);
     for (const statement of sqliteMessageTables('volatile.')) db.exec(statement);
-    return await compose(db, file, disk, lock);
+    return await compose(db, place, disk, lock);
   } catch (error) {
     db?.close();
     lock?.release();
     throw explainOpening(folder, error);
   }
 
-  async function compose(db: DatabaseSync, file: string, disk: DiskReserve, lock: { release(): void }): Promise<Store> {
-    const connection = createConnection(db);
-    const checkpointer = createCheckpointer(file, db, onError);
+  async function compose(
+    db: DatabaseSync,
+    place: DatabasePlace,
+    disk: DiskReserve,
+    lock: { release(): void },
+  ): Promise<Store> {
+    const turnMemory = createTurnMemory();
+    const checkpointer = createCheckpointer({ file: place.file, turnMemory }, onError);
     // Numbers of arrival come from the same counter as ids: it only ever rises, also over restarts.
     db.function('next_arrival', () => ids.next());
     const dialect = sqliteDialect('next_arrival()');
-    let refusing = false;
-    const group = createGroupCommit(connection, dialect, {
-      refuseGrowth() {
-        const refusal = disk.refuseGrowth();
-        // While there still is room for it: with an empty WAL, receiving goes on in the room that the WAL has already.
-        if (refusal !== undefined && !refusing) checkpointer.now();
-        refusing = refusal !== undefined;
-        return refusal;
-      },
+    const group = createGroupCommit(createConnection(db), dialect, {
+      turn: createTurn(turnMemory),
+      ...createRoomKeeping(disk, passiveCheckpoint(db)),
       committed: checkpointer.committed,
-      full() {
-        const dropped = disk.dropBallast();
-        return checkpointer.now() || dropped;
-      },
     });
     await group.transaction((tx) => migrate(tx, 'sqlite'));
     const secret = await group.transaction(readSecret);
     const ids = await createIdBlocks(() => group.transaction(reserveIds));
-    const messages = createMessages(db, group, ids.next);
+    const hot = createHotCalls({
+      setup: { place, turnMemory, folder, reserveBytes },
+      nextArrival: ids.next,
+      committed: checkpointer.committed,
+    });
     const waker = createWaker();
     let closing: Promise<void> | undefined;
 
     const close = async (): Promise<void> => {
+      await hot.close();
       await ids.settled();
       await group.drained();
       await checkpointer.close();
@@ -86,7 +87,7 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
     return {
       engine: 'sqlite',
       dialect,
-      messages,
+      messages: createMessages(group, hot),
       now,
       transaction: (job) => group.transaction(job),
       read: (job) => group.transaction(job),

@@ -1,14 +1,14 @@
 /** Posting on SQLite: each post is a job of the group commit, and the rows of all of them are inserted together. */
 import type { DatabaseSync } from 'node:sqlite';
-import { mustPostAlone, postAlone } from '../post-alone.ts';
-import { isVolatile, type MessageStore, type NewMessage, type Posting, type PostOutcome } from '../store.ts';
-import type { GroupCommit, WriteBehind } from './group-commit.ts';
+import { isVolatile, type PostOutcome } from '../../store.ts';
+import type { GroupCommit, WriteBehind } from '../group-commit.ts';
 import { createRowBuffer } from './row-buffer.ts';
+import type { ArrivingMessage, HotPosting } from './wire.ts';
 
 const MESSAGE = ['id', 'dest', 'pos', 'posted', 'content_type', 'headers', 'expires', 'body'];
 const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries', 'token', 'size'];
 
-export function createPosting(db: DatabaseSync, group: GroupCommit, nextArrival: () => number): MessageStore['post'] {
+export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: HotPosting) => Promise<PostOutcome> {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     message: createRowBuffer(db, `${schema}.message`, MESSAGE),
     delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY),
@@ -18,6 +18,8 @@ export function createPosting(db: DatabaseSync, group: GroupCommit, nextArrival:
   const buffers = [durable.message, durable.delivery, volatile.message, volatile.delivery];
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
+  // Until when a chain is remembered is a whole hour (see once.ts), so that most uses change a number and no index.
+  const useNextLink = db.prepare('UPDATE once_chain SET n = ?2 WHERE chain = ?1 AND n = ?2 - 1 AND expires >= ?3');
   const useLink = db.prepare(
     `INSERT INTO once_chain (chain, n, expires) VALUES (?, ?, ?)
      ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
@@ -49,20 +51,24 @@ export function createPosting(db: DatabaseSync, group: GroupCommit, nextArrival:
     return true;
   }
 
-  function insert({ destination, posted }: Posting, message: NewMessage, position: number | null): void {
-    const { id, contentType, headers, delayedUntil, expires, rank, body } = message;
+  function isFirstUse({ chain, n, expires }: NonNullable<HotPosting['once']>): boolean {
+    return useNextLink.run(chain, n, expires).changes === 1 || useLink.get(chain, n, expires) !== undefined;
+  }
+
+  function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
+    const { id, contentType, headers, delayedUntil, expires, rank, arrival, body } = message;
     const into = isVolatile(id) ? volatile : durable;
     const life = position === null ? null : expires;
     into.message.add(id, destination, position, posted, contentType, headers, life, body);
     if (position !== null) return;
     const state = delayedUntil === null ? 0 : 2;
-    into.delivery.add(id, destination, rank, nextArrival(), state, delayedUntil, expires, 0, 0, body.length);
+    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, 0, 0, body.length);
   }
 
-  function post(posting: Posting): PostOutcome {
+  function post(posting: HotPosting): PostOutcome {
     const { destination, kind, messages, once } = posting;
     if (!isPresent(destination)) return 'no-destination';
-    if (once !== undefined && useLink.get(once.chain, once.n, once.expires) === undefined) return 'once-used';
+    if (once !== undefined && !isFirstUse(once)) return 'once-used';
     let position: number | null = null;
     if (kind === 'topic') {
       const row = advanceTopic.get(messages.length, destination) as { last: number };
@@ -82,7 +88,6 @@ export function createPosting(db: DatabaseSync, group: GroupCommit, nextArrival:
       bytes += body.length + headers.length;
       if (!isVolatile(id)) grows = true;
     }
-    if (mustPostAlone(posting)) return group.transaction((tx) => postAlone(tx, posting), { bytes, grows });
     return group.submit(() => post(posting), { bytes, grows, behind });
   };
 }

@@ -6,25 +6,35 @@ const MAX_VOLATILE_BYTES = 256 * 1024 * 1024;
 /** Milliseconds for which one look at the room is good. */
 const TRUST_ROOM_FOR = 5;
 
+export interface VolatileRoom {
+  readonly hasRoom: boolean;
+  /** Looks again, should the last look be too old. Only when it is this thread's turn. */
+  look(): void;
+}
+
 /**
- * Tells whether there is room for volatile messages. A look costs as much as an insert, so it is trusted for a moment; what
- * comes in during that moment is bounded by what the service takes in at once.
+ * Whether there is room for volatile messages. A look costs as much as an insert, so it is trusted for a moment; what comes
+ * in during that moment is bounded by what the service takes in at once.
  */
-export function createVolatileRoom(db: DatabaseSync): () => boolean {
+export function createVolatileRoom(db: DatabaseSync): VolatileRoom {
   const pageCount = db.prepare('PRAGMA volatile.page_count');
   const freeCount = db.prepare('PRAGMA volatile.freelist_count');
-  const pageSize = (db.prepare('PRAGMA volatile.page_size').get() as { page_size: number }).page_size;
+  const pageSize = db.prepare('PRAGMA volatile.page_size');
   let lookedAt = Number.NEGATIVE_INFINITY;
   let hasRoom = true;
-  return () => {
-    const now = performance.now();
-    if (now - lookedAt > TRUST_ROOM_FOR) {
+  return {
+    get hasRoom() {
+      return hasRoom;
+    },
+    look() {
+      const now = performance.now();
+      if (now - lookedAt < TRUST_ROOM_FOR) return;
       lookedAt = now;
       const { page_count: all } = pageCount.get() as { page_count: number };
       // Pages of messages that have left stay with the database and are used again.
       const { freelist_count: free } = freeCount.get() as { freelist_count: number };
-      hasRoom = (all - free) * pageSize < MAX_VOLATILE_BYTES;
-    }
-    return hasRoom;
+      const { page_size: bytes } = pageSize.get() as { page_size: number };
+      hasRoom = (all - free) * bytes < MAX_VOLATILE_BYTES;
+    },
   };
 }

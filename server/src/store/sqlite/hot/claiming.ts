@@ -1,8 +1,8 @@
 /** Claiming on SQLite: claims on one queue that arrive together share one look at its head and one update. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Claim, type ClaimedMessage, CONSUMED, isVolatile, LEASED, type MessageStore } from '../store.ts';
-import { asBuffer } from './connection.ts';
-import type { GroupCommit } from './group-commit.ts';
+import { type Claim, type ClaimedMessage, CONSUMED, isVolatile, LEASED, type MessageStore } from '../../store.ts';
+import { asBuffer } from '../connection.ts';
+import type { GroupCommit } from '../group-commit.ts';
 import { prepareForRows } from './many-rows.ts';
 
 /** How many claims on one destination share a look at its head, and how many messages they may want together. */

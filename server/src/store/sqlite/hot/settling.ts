@@ -1,7 +1,7 @@
 /** Verdicts on SQLite: each is a job of the group commit. */
 import type { DatabaseSync } from 'node:sqlite';
-import { isVolatile, type MessageStore, type Settlement, type SettleOutcome } from '../store.ts';
-import type { GroupCommit } from './group-commit.ts';
+import { isVolatile, type MessageStore, type Settlement, type SettleOutcome } from '../../store.ts';
+import type { GroupCommit } from '../group-commit.ts';
 
 interface DeliveryRow {
   readonly state: number;

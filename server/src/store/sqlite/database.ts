@@ -1,0 +1,31 @@
+/** Opens the database for one thread. The durable part is a file; the volatile part lies in memory that all threads share. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface DatabasePlace {
+  readonly file: string;
+  /** The address of the volatile part: memory with a name, gone with the last connection to it. */
+  readonly volatile: string;
+}
+
+export const databaseIn = (folder: string): DatabasePlace => ({
+  file: join(folder, 'waypost.db'),
+  volatile: `file:/waypost-${randomUUID()}?vfs=memdb`,
+});
+
+export function openDatabase({ file, volatile }: DatabasePlace): DatabaseSync {
+  const db = new DatabaseSync(file);
+  try {
+    // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
+    db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH '${volatile}' AS volatile`);
+    db.exec(
+      'PRAGMA volatile.journal_mode = MEMORY; PRAGMA volatile.synchronous = OFF; PRAGMA volatile.cache_size = -8192',
+    );
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Calls to the thread of the hot paths. Those that come while it is busy go over to it together: two bundles are under
+ * way at most, so that it finds the next one when it has done with the last, and groups stay large.
+ */
+import { Worker } from 'node:worker_threads';
+import { Problem, type ProblemCode } from '../../../problems.ts';
+import type {
+  Claim,
+  ClaimedMessage,
+  ForgetStep,
+  Forgotten,
+  Posting,
+  PostOutcome,
+  Settlement,
+  SettleOutcome,
+} from '../../store.ts';
+import { retrySoon } from '../connection.ts';
+import type { HotSetup } from './thread.ts';
+import {
+  type CallBundle,
+  type CarriedFailure,
+  type OutcomeBundle,
+  packBodies,
+  packClaims,
+  packPosts,
+  packSettlements,
+  unpackClaimed,
+  unpackPostOutcome,
+  unpackSettleOutcome,
+} from './wire.ts';
+
+const MOST_UNDER_WAY = 2;
+/** Bounds of one bundle. */
+const MOST_CALLS = 256;
+const MOST_BYTES = 16 * 1024 * 1024;
+/** What may wait for its outcome. Beyond it clients are told to come back (the bodies would fill the memory). */
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+
+export interface HotCalls {
+  /** `bytes`: what the posting weighs in memory. */
+  post(posting: Posting, bytes: number): Promise<PostOutcome>;
+  claim(claim: Claim): Promise<ClaimedMessage[]>;
+  settle(settlement: Settlement): Promise<SettleOutcome>;
+  forgetFinished(step: ForgetStep): Promise<Forgotten>;
+  hasVolatileRoom(): boolean;
+  /** Resolves when no call waits for its outcome, and ends the thread. */
+  close(): Promise<void>;
+}
+
+interface Call<Question, Outcome> {
+  readonly question: Question;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Calls that travel together. */
+interface Bundle {
+  readonly posts: Call<Posting, PostOutcome>[];
+  readonly claims: Call<Claim, ClaimedMessage[]>[];
+  readonly settlements: Call<Settlement, SettleOutcome>[];
+  readonly steps: Call<ForgetStep, Forgotten>[];
+  calls: number;
+  bytes: number;
+}
+
+const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], steps: [], calls: 0, bytes: 0 });
+
+export interface HotOptions {
+  readonly setup: HotSetup;
+  readonly nextArrival: () => number;
+  /** Told what the thread has committed. */
+  readonly committed: (jobs: number, bytes: number) => void;
+}
+
+export function createHotCalls({ setup, nextArrival, committed }: HotOptions): HotCalls {
+  let thread: Worker | undefined;
+  /** The last of them still takes calls. */
+  const waiting: Bundle[] = [];
+  const underWay = new Map<number, Bundle>();
+  let sent = 0;
+  const idle: (() => void)[] = [];
+  let waitingBytes = 0;
+  let scheduled = false;
+  let hasVolatileRoom = true;
+
+  function startThread(): Worker {
+    const started = new Worker(new URL('./thread.ts', import.meta.url), { workerData: setup });
+    started.on('message', receive);
+    return started;
+  }
+
+  function bundleFor(bytes: number): Bundle {
+    const last = waiting.at(-1);
+    if (last !== undefined && last.calls < MOST_CALLS && (last.calls === 0 || last.bytes + bytes <= MOST_BYTES))
+      return last;
+    const fresh = newBundle();
+    waiting.push(fresh);
+    return fresh;
+  }
+
+  function call<Question, Outcome>(
+    callsOf: (bundle: Bundle) => Call<Question, Outcome>[],
+    question: Question,
+    bytes: number,
+  ): Promise<Outcome> {
+    if (waitingBytes > 0 && waitingBytes + bytes > MOST_WAITING_BYTES) {
+      return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
+    }
+    return new Promise((resolve, reject) => {
+      const bundle = bundleFor(bytes);
+      callsOf(bundle).push({ question, resolve, reject });
+      bundle.calls++;
+      bundle.bytes += bytes;
+      waitingBytes += bytes;
+      if (scheduled || underWay.size === MOST_UNDER_WAY) return;
+      scheduled = true;
+      // Not at once: what has arrived in this turn of the event loop goes together.
+      setImmediate(send);
+    });
+  }
+
+  function send(): void {
+    scheduled = false;
+    while (underWay.size < MOST_UNDER_WAY) {
+      const bundle = waiting.shift();
+      if (bundle === undefined) return;
+      if (underWay.size === 0) {
+        thread ??= startThread();
+        // A call that waits for its outcome keeps the process alive.
+        thread.ref();
+      }
+      underWay.set(++sent, bundle);
+      const packed = pack(sent, bundle, nextArrival);
+      thread?.postMessage(packed, [packed.bodies.buffer]);
+    }
+  }
+
+  function receive(outcomes: OutcomeBundle): void {
+    const bundle = underWay.get(outcomes.number) as Bundle;
+    underWay.delete(outcomes.number);
+    waitingBytes -= bundle.bytes;
+    hasVolatileRoom = outcomes.hasVolatileRoom;
+    committed(outcomes.written.jobs, outcomes.written.bytes);
+    settleAll(bundle, outcomes);
+    if (waiting.length > 0) send();
+    if (underWay.size > 0) return;
+    thread?.unref();
+    for (const resolve of idle.splice(0)) resolve();
+  }
+
+  return {
+    post: (posting, bytes) => call(({ posts }) => posts, posting, bytes),
+    claim: (claim) => call(({ claims }) => claims, claim, 0),
+    settle: (settlement) => call(({ settlements }) => settlements, settlement, 0),
+    forgetFinished: (step) => call(({ steps }) => steps, step, 0),
+    hasVolatileRoom: () => hasVolatileRoom,
+    async close() {
+      if (underWay.size > 0 || waiting.length > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      if (thread === undefined) return;
+      const ended = new Promise((resolve) => thread?.once('exit', resolve));
+      thread.ref();
+      thread.postMessage('close');
+      await ended;
+    },
+  };
+}
+
+function pack(
+  number: number,
+  { posts, claims, settlements, steps }: Bundle,
+  nextArrival: () => number,
+): CallBundle & { bodies: Uint8Array<ArrayBuffer> } {
+  const bodies: Uint8Array[] = [];
+  for (const { question } of posts) for (const { body } of question.messages) bodies.push(body);
+  return {
+    number,
+    posts: packPosts(
+      posts.map(({ question }) => question),
+      nextArrival,
+    ),
+    claims: packClaims(claims.map(({ question }) => question)),
+    settlements: packSettlements(settlements.map(({ question }) => question)),
+    steps: steps.map(({ question }) => question),
+    bodies: packBodies(bodies),
+  };
+}
+
+function settleAll(bundle: Bundle, { posts, claims, settlements, steps, bodies, failures }: OutcomeBundle): void {
+  for (const failure of failures) bundle[failure.kind][failure.index]?.reject(revive(failure));
+  // Those that were rejected are settled: what is resolved for them has no effect.
+  for (const [index, each] of bundle.settlements.entries())
+    each.resolve(unpackSettleOutcome(settlements[index] as number));
+  for (const [index, each] of bundle.posts.entries()) each.resolve(unpackPostOutcome(posts[index] as number));
+  for (const [index, each] of bundle.steps.entries()) each.resolve(steps[index] as Forgotten);
+  const claimed = unpackClaimed(
+    bundle.claims.map(({ question }) => question),
+    claims,
+    bodies,
+  );
+  for (const [index, each] of bundle.claims.entries()) each.resolve(claimed[index] as ClaimedMessage[]);
+}
+
+function revive({ code, message, stack }: CarriedFailure): Error {
+  const cause = Object.assign(new Error(message), { stack });
+  return code === undefined ? cause : new Problem(code as ProblemCode, message, retrySoon, cause);
+}

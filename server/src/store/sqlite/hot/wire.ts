@@ -1,0 +1,249 @@
+/**
+ * What travels between the thread that speaks with clients and the one that writes. Many calls go over in one message, and
+ * their outcomes come back in one: lists of plain values, and all bodies in one piece of memory that changes hands. Objects
+ * and buffers one by one would cost more to carry than the calls cost to carry out.
+ */
+import type {
+  Claim,
+  ClaimedMessage,
+  ForgetStep,
+  Forgotten,
+  NewMessage,
+  OnceUse,
+  Posting,
+  PostOutcome,
+  Settlement,
+  SettleOutcome,
+} from '../../store.ts';
+
+type Plain = number | string | null;
+
+/** Calls as they travel. Those of one kind keep their order. */
+export interface CallBundle {
+  readonly number: number;
+  readonly posts: Plain[];
+  readonly claims: number[];
+  readonly settlements: (number | null)[];
+  /** Too rare to be packed. */
+  readonly steps: readonly ForgetStep[];
+  readonly bodies: Uint8Array;
+}
+
+/** Outcomes as they travel, in the order of the calls. Those that failed have no outcome. */
+export interface OutcomeBundle {
+  /** Of the bundle of calls. */
+  readonly number: number;
+  readonly posts: number[];
+  readonly claims: Plain[];
+  readonly settlements: number[];
+  readonly steps: readonly (Forgotten | undefined)[];
+  readonly bodies: Uint8Array;
+  readonly failures: readonly CarriedFailure[];
+  /** What the commits since the last bundle wrote. */
+  readonly written: { readonly jobs: number; readonly bytes: number };
+  readonly hasVolatileRoom: boolean;
+}
+
+export interface CarriedFailure {
+  readonly kind: CallKind;
+  readonly index: number;
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly stack: string | undefined;
+}
+
+export type CallKind = 'posts' | 'claims' | 'settlements' | 'steps';
+
+/** A message with its place in the order of arrival. */
+export interface ArrivingMessage extends NewMessage {
+  readonly arrival: number;
+}
+
+/** What the hot path is asked to post: `mustPostAlone` says what is not for it. */
+export interface HotPosting extends Pick<Posting, 'destination' | 'kind' | 'posted'> {
+  readonly messages: readonly ArrivingMessage[];
+  readonly once?: Pick<OnceUse, 'chain' | 'n' | 'expires'>;
+}
+
+const POST_OUTCOMES: readonly PostOutcome[] = ['stored', 'no-destination', 'once-used'];
+const SETTLE_OUTCOMES: readonly SettleOutcome[] = ['done', 'dead', 'overtaken', 'gone'];
+const VERDICTS: readonly Settlement['verdict'][] = ['acknowledge', 'return', 'extend'];
+
+/** Stands where a call failed. */
+const NONE = -1;
+
+/** `nextArrival` is asked once for each message to a queue; a topic has its own order. */
+export function packPosts(postings: readonly Posting[], nextArrival: () => number): Plain[] {
+  const values: Plain[] = [];
+  for (const { destination, kind, posted, messages, once } of postings) {
+    const isTopic = kind === 'topic';
+    values.push(destination, isTopic ? 1 : 0, posted, once?.chain ?? null, once?.n ?? 0, once?.expires ?? 0);
+    values.push(messages.length);
+    for (const { id, contentType, headers, body, rank, expires, delayedUntil } of messages) {
+      const arrival = isTopic ? 0 : nextArrival();
+      values.push(id, contentType, headers, body.length, rank, expires, delayedUntil, arrival);
+    }
+  }
+  return values;
+}
+
+export function unpackPosts(values: readonly Plain[], bodies: Uint8Array): HotPosting[] {
+  const next = reader(values);
+  const nextBody = bodyReader(bodies);
+  const postings: HotPosting[] = [];
+  while (next.more()) {
+    const destination = next.number();
+    const kind = next.number() === 1 ? 'topic' : 'queue';
+    const posted = next.number();
+    const chain = next.numberOrNull();
+    const use = { n: next.number(), expires: next.number() };
+    const messages: ArrivingMessage[] = [];
+    for (let count = next.number(); count > 0; count--) {
+      messages.push({
+        id: next.number(),
+        contentType: next.textOrNull(),
+        headers: next.text(),
+        body: nextBody(next.number()),
+        rank: next.number(),
+        expires: next.numberOrNull(),
+        delayedUntil: next.numberOrNull(),
+        arrival: next.number(),
+      });
+    }
+    postings.push({ destination, kind, posted, messages, ...(chain !== null && { once: { chain, ...use } }) });
+  }
+  return postings;
+}
+
+export function packClaims(claims: readonly Claim[]): number[] {
+  const values: number[] = [];
+  for (const { destination, max, maxBytes, mode, due, token, now } of claims) {
+    values.push(destination, max, maxBytes, mode === 'lease' ? 1 : 0, due, token, now);
+  }
+  return values;
+}
+
+export function unpackClaims(values: readonly number[]): Claim[] {
+  const next = reader(values);
+  const claims: Claim[] = [];
+  while (next.more()) {
+    claims.push({
+      destination: next.number(),
+      max: next.number(),
+      maxBytes: next.number(),
+      mode: next.number() === 1 ? 'lease' : 'consume',
+      due: next.number(),
+      token: next.number(),
+      now: next.number(),
+    });
+  }
+  return claims;
+}
+
+export function packSettlements(settlements: readonly Settlement[]): (number | null)[] {
+  const values: (number | null)[] = [];
+  for (const { id, token, verdict, due, maxDeliveries, now } of settlements) {
+    values.push(id, token, VERDICTS.indexOf(verdict), due, maxDeliveries, now);
+  }
+  return values;
+}
+
+export function unpackSettlements(values: readonly (number | null)[]): Settlement[] {
+  const next = reader(values);
+  const settlements: Settlement[] = [];
+  while (next.more()) {
+    settlements.push({
+      id: next.number(),
+      token: next.number(),
+      verdict: VERDICTS[next.number()] as Settlement['verdict'],
+      due: next.numberOrNull(),
+      maxDeliveries: next.number(),
+      now: next.number(),
+    });
+  }
+  return settlements;
+}
+
+export const packPostOutcome = (outcome: PostOutcome | undefined): number =>
+  outcome === undefined ? NONE : POST_OUTCOMES.indexOf(outcome);
+export const unpackPostOutcome = (value: number): PostOutcome => POST_OUTCOMES[value] as PostOutcome;
+
+export const packSettleOutcome = (outcome: SettleOutcome | undefined): number =>
+  outcome === undefined ? NONE : SETTLE_OUTCOMES.indexOf(outcome);
+export const unpackSettleOutcome = (value: number): SettleOutcome => SETTLE_OUTCOMES[value] as SettleOutcome;
+
+export function packClaimed(outcomes: readonly (readonly ClaimedMessage[] | undefined)[]): Plain[] {
+  const values: Plain[] = [];
+  for (const claimed of outcomes) {
+    values.push(claimed === undefined ? NONE : claimed.length);
+    for (const { id, posted, contentType, headers, name, deliveries, body } of claimed ?? []) {
+      values.push(id, posted, contentType, headers, name, deliveries, body.length);
+    }
+  }
+  return values;
+}
+
+/** `claims` are those asked for: what they say themselves does not travel back. */
+export function unpackClaimed(
+  claims: readonly Claim[],
+  values: readonly Plain[],
+  bodies: Uint8Array,
+): (ClaimedMessage[] | undefined)[] {
+  const next = reader(values);
+  const nextBody = bodyReader(bodies);
+  return claims.map(({ destination, token }) => {
+    const count = next.number();
+    if (count === NONE) return undefined;
+    const claimed: ClaimedMessage[] = [];
+    for (let left = count; left > 0; left--) {
+      claimed.push({
+        id: next.number(),
+        destination,
+        position: null,
+        posted: next.number(),
+        contentType: next.textOrNull(),
+        headers: next.text(),
+        name: next.textOrNull(),
+        deliveries: next.number(),
+        token,
+        body: nextBody(next.number()),
+      });
+    }
+    return claimed;
+  });
+}
+
+/** All bodies in one piece of memory of its own, so that it can change hands. */
+export function packBodies(bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  let length = 0;
+  for (const body of bodies) length += body.length;
+  const packed = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const body of bodies) {
+    packed.set(body, at);
+    at += body.length;
+  }
+  return packed;
+}
+
+/** Takes one body after another out of what was packed, without a copy. */
+function bodyReader({ buffer, byteOffset }: Uint8Array): (length: number) => Buffer {
+  let at = byteOffset;
+  return (length) => {
+    const body = Buffer.from(buffer, at, length);
+    at += length;
+    return body;
+  };
+}
+
+/** Reads a list of values one by one. What they are is known: this file wrote them. */
+function reader(values: readonly Plain[]) {
+  let at = 0;
+  return {
+    more: () => at < values.length,
+    number: () => values[at++] as number,
+    numberOrNull: () => values[at++] as number | null,
+    text: () => values[at++] as string,
+    textOrNull: () => values[at++] as string | null,
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Whose turn it is to use the database. The threads of this process that use it have a connection each; they take turns,
+ * first come, first served, so that none ever finds it locked and none is passed over. A turn that nobody else wants is
+ * taken and given back without waiting for anything.
+ */
+export interface Turn {
+  /** Waits for the turn: by a promise, by standing still, or not at all where it is free. */
+  take(): Promise<void> | undefined;
+  give(): void;
+}
+
+/** Two numbers, as in a shop: the next to be drawn, and the one that is served. */
+const NEXT = 0;
+const SERVED = 1;
+
+export const createTurnMemory = (): SharedArrayBuffer => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+
+/** For the thread that speaks with clients: it goes on with other things while it waits. */
+export function createTurn(memory: SharedArrayBuffer): Turn {
+  const numbers = new Int32Array(memory);
+
+  async function wait(number: number, served: number): Promise<void> {
+    for (let seen = served; seen !== number; seen = Atomics.load(numbers, SERVED)) {
+      await Atomics.waitAsync(numbers, SERVED, seen).value;
+    }
+  }
+
+  return {
+    take() {
+      const number = Atomics.add(numbers, NEXT, 1);
+      const served = Atomics.load(numbers, SERVED);
+      return served === number ? undefined : wait(number, served);
+    },
+    give: () => give(numbers),
+  };
+}
+
+/** For a thread that has nothing else to do: it stands still while it waits. */
+export function createBlockingTurn(memory: SharedArrayBuffer): Turn {
+  const numbers = new Int32Array(memory);
+  return {
+    take() {
+      const number = Atomics.add(numbers, NEXT, 1);
+      for (let seen = Atomics.load(numbers, SERVED); seen !== number; seen = Atomics.load(numbers, SERVED)) {
+        Atomics.wait(numbers, SERVED, seen);
+      }
+      return undefined;
+    },
+    give: () => give(numbers),
+  };
+}
+
+function give(numbers: Int32Array): void {
+  Atomics.add(numbers, SERVED, 1);
+  Atomics.notify(numbers, SERVED);
+}
