@@ -11,7 +11,9 @@ const USAGE = `Usage: waypost <command>
 
 // Most of a start is reading and compiling the sources: with the results of the last start it takes half as long. They
 // lie beside the program, where only who installed it can write; where nobody can, nothing is kept and nothing is lost.
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'waypost'));
+// The variable is for the threads of this process, which look there.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'waypost');
+enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const [command, ...args] = process.argv.slice(2);
 

@@ -50,6 +50,8 @@ console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exit(interrupted ? 130 : total.failed === 0 ? 0 : 1);
 
 async function runTests(): Promise<void> {
+  // Every file is a process of its own, and many start services: the sources need not be compiled anew in each of them.
+  process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules', '.cache', 'waypost');
   const cluster = await startCluster({ settings: FAST_AND_FRAGILE });
   process.env.WAYPOST_TEST_POSTGRES = cluster.url('postgres');
   const options = { root: ROOT, namePatterns, signal: interruption.signal };

@@ -17,13 +17,16 @@ export function baseOf(request: IncomingMessage, options: BaseUrlOptions): strin
   if (options.configured !== undefined) return options.configured;
   let host = asked;
   let scheme = 'http';
-  const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '');
-  if (options.trustedProxies.length > 0 && peer !== undefined && options.trustedProxies.includes(peer)) {
+  if (options.trustedProxies.length > 0 && isFrom(request, options.trustedProxies)) {
     const forwarded = forwardedBy(request);
     host = forwarded.host === undefined ? host : checked(forwarded.host);
     scheme = forwarded.scheme ?? scheme;
   }
   return `${scheme}://${host}`;
+}
+
+function isFrom({ socket: { remoteAddress } }: IncomingMessage, addresses: readonly string[]): boolean {
+  return remoteAddress !== undefined && addresses.includes(remoteAddress.replace(/^::ffff:/, ''));
 }
 
 /** The host the request is for. An absolute target overrules Host; two Hosts are how one request passes for another. */
@@ -46,11 +49,16 @@ function hostOf(request: IncomingMessage): string {
   return checked(found);
 }
 
+/** The last host that was found to be one: most requests are for the same. */
+let lastChecked = '';
+
 function checked(host: string): string {
+  if (host === lastChecked) return host;
   const match = HOST.exec(host);
   if (match === null || Number(match[1] ?? 0) > 65_535) {
     throw new Problem('bad-request', 'the Host field is not a host name with an optional port');
   }
+  lastChecked = host;
   return host;
 }
 

@@ -10,11 +10,14 @@ export type QueryValues<S extends QuerySpec> = { readonly [Name in keyof S]?: Ki
 
 /** Refuses names that can only be slips of known ones: what was asked for would otherwise silently not happen. */
 export function refuseSlips(query: URLSearchParams, spec: QuerySpec = {}): void {
+  const unknown = new Set<string>();
+  for (const given of query.keys()) if (!Object.hasOwn(spec, given)) unknown.add(given);
+  if (unknown.size === 0) return;
   const names = Object.keys(spec);
   const errors: FieldError[] = [];
-  for (const given of new Set(query.keys())) {
+  for (const given of unknown) {
     if (errors.length === MOST_FIELD_ERRORS) break;
-    const meant = names.includes(given) ? undefined : slipOf(given, names);
+    const meant = slipOf(given, names);
     if (meant !== undefined) errors.push({ parameter: shown(given), detail: `is not known here; ${meant} is` });
   }
   if (errors.length === 0) return;

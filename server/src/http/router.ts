@@ -29,6 +29,12 @@ export type Dispatch = (
   response: ServerResponse<IncomingMessage> & { req: IncomingMessage },
 ) => void;
 
+/** What is to be done for a request. */
+interface Call {
+  readonly request: HttpRequest;
+  readonly operation: Operation;
+}
+
 const NONE: readonly string[] = [];
 
 /** Longer addresses are refused: names have at most 250 characters, each up to three when encoded. */
@@ -65,7 +71,8 @@ export function createRouter(options: RouterOptions): Dispatch {
     return { route, parameters: found.params as Record<string, string> };
   }
 
-  function answer(exchange: Exchange, message: IncomingMessage, response: ServerResponse): Answer | Promise<Answer> {
+  /** The operation that a request asks for, or what it is answered without one. */
+  function find({ id, base, message, response }: Exchange): Call | Promise<Answer> | Answer {
     checkMessage(message);
     const [path, query] = splitTarget(message.url ?? '/');
     if (path === '*') return answerToStar(message);
@@ -75,21 +82,10 @@ export function createRouter(options: RouterOptions): Dispatch {
     }
     const method = (message.method === 'HEAD' ? 'GET' : message.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
-    const { id } = exchange;
-    const request = new HttpRequest(message, response, { id, path, query, parameters, base: exchange.base, localPath });
-    if (operation === undefined) return refuse(request, route, method, allowOf(route, parameters));
-    const body = bodies.read(message);
-    return body instanceof Promise ? handleWith(body, request, operation) : handle(request, operation);
-  }
-
-  async function handleWith(body: Promise<Buffer>, request: HttpRequest, operation: Operation): Promise<Answer> {
-    request.body = await body;
-    return handle(request, operation);
-  }
-
-  function handle(request: HttpRequest, operation: Operation): Answer | Promise<Answer> {
-    if (request.query.size > 0) refuseSlips(request.query, operation.query);
-    return operation.handle(request);
+    const request = new HttpRequest(message, response, { id, path, query, parameters, base, localPath });
+    return operation === undefined
+      ? refuse(request, route, method, allowOf(route, parameters))
+      : { request, operation };
   }
 
   async function refuse(request: HttpRequest, route: Route, method: Method, allow: string): Promise<never> {
@@ -113,8 +109,16 @@ export function createRouter(options: RouterOptions): Dispatch {
     try {
       exchange.fields = cors(message, preflightAllow(message));
       exchange.base = baseOf(message, base);
-      const found = answer(exchange, message, response);
-      const streaming = writeAnswer(exchange, found instanceof Promise ? await found : found);
+      const found = find(exchange);
+      let answer: Answer | Promise<Answer>;
+      if ('operation' in found) {
+        const { request, operation } = found;
+        const body = bodies.read(message);
+        request.body = body instanceof Promise ? await body : body;
+        if (request.query.size > 0) refuseSlips(request.query, operation.query);
+        answer = operation.handle(request);
+      } else answer = found;
+      const streaming = writeAnswer(exchange, answer instanceof Promise ? await answer : answer);
       if (streaming !== undefined) await streaming;
     } catch (error) {
       fail(exchange, error);

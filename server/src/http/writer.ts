@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
-import { announcesBody } from './body.ts';
+import { isRead } from './body.ts';
 import { isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { announceEnd, isLatest } from './last-answer.ts';
@@ -130,13 +130,13 @@ function send(exchange: Exchange, status: number, headers: string[], body?: Buff
   const { message, response } = exchange;
   if (response.headersSent || response.destroyed) return;
   // A body that was not read to its end would be taken for the next request.
-  const isRead = message.complete || !announcesBody(message);
-  if (!isRead || isLastOf(exchange) || saysClose(headers)) closeAfter(exchange, headers);
+  const isComplete = isRead(message);
+  if (!isComplete || isLastOf(exchange) || saysClose(headers)) closeAfter(exchange, headers);
   const hasContent = status !== 204 && status !== 304;
   if (hasContent) headers.push('Content-Length', String(body?.length ?? 0));
   response.writeHead(status, headers);
   const content = hasContent && message.method !== 'HEAD' ? body : undefined;
-  if (!isRead) endAfterRequest(message, response, content);
+  if (!isComplete) endAfterRequest(message, response, content);
   else if (content === undefined || content.length > ONE_PIECE) response.end(content);
   else response.end(content.toString('latin1'), 'latin1');
 }

@@ -22,8 +22,16 @@ export interface OnceTokens {
 const FORM = /^([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{22})$/;
 
 const SIGNATURE = 22;
-/** How many links that were just issued are recognised without their signature. */
-const FRESH_LINKS = 4096;
+/** Of how many chains the last link is recognised without its signature. */
+const REMEMBERED_CHAINS = 4096;
+
+/** The expiry that was written last: links of one millisecond share it, and writing so large a number is dear. */
+let lastExpiry = { expires: Number.NaN, text: '' };
+
+function written(expires: number): string {
+  if (expires !== lastExpiry.expires) lastExpiry = { expires, text: expires.toString(36) };
+  return lastExpiry.text;
+}
 
 /** The scope is the address the link belongs to, so that a token cannot be carried to another destination. */
 export function createOnceTokens(secret: Buffer): OnceTokens {
@@ -33,13 +41,13 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
   const sign = (payload: string, scope: string): string =>
     hash('sha256', `${key}\n${scope}\n${payload}`, 'base64url').slice(0, SIGNATURE);
   // A client nearly always comes back with the link it was given last. A signature costs a twentieth of a post.
-  const fresh = new Map<string, { readonly token: OnceToken; readonly scope: string }>();
+  const latest = new Map<number, { readonly text: string; readonly token: OnceToken; readonly scope: string }>();
 
   function remember(text: string, token: OnceToken, scope: string): void {
-    fresh.set(text, { token, scope });
-    if (fresh.size <= FRESH_LINKS) return;
-    for (const oldest of fresh.keys()) {
-      fresh.delete(oldest);
+    latest.set(token.chain, { text, token, scope });
+    if (latest.size <= REMEMBERED_CHAINS) return;
+    for (const oldest of latest.keys()) {
+      latest.delete(oldest);
       return;
     }
   }
@@ -47,17 +55,15 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
   return {
     write(token, scope) {
       const { chain, n, messageId, expires } = token;
-      const payload = `${chain.toString(36)}.${n.toString(36)}.${messageId.toString(36)}.${expires.toString(36)}`;
+      const payload = `${chain.toString(36)}.${n.toString(36)}.${messageId.toString(36)}.${written(expires)}`;
       const text = `${payload}.${sign(payload, scope)}`;
       remember(text, token, scope);
       return text;
     },
     read(text, scope) {
-      const known = fresh.get(text);
-      if (known !== undefined && known.scope === scope) {
-        fresh.delete(text);
-        return known.token;
-      }
+      // The chain comes first, and reading stops at the point behind it.
+      const known = latest.get(Number.parseInt(text, 36));
+      if (known !== undefined && known.text === text && known.scope === scope) return known.token;
       const parts = FORM.exec(text);
       if (parts === null) return undefined;
       const [chain, n, messageId, expires] = parts.slice(1, 5).map((part) => Number.parseInt(part, 36)) as [

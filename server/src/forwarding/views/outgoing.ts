@@ -16,7 +16,8 @@ export interface OutgoingContext {
 export function createOutgoing({ base, publicId }: OutgoingContext) {
   function fieldsOf(message: StoredMessage, destination: Destination): [string, string][] {
     const sent = sentWith(message);
-    const view = { message, destination, publicId: publicId(message), state: 'available' } as const;
+    const path = pathOf(message, destination);
+    const view = { message, destination, publicId: publicId(message), path, state: 'available' } as const;
     const at = base();
     const links = messageLinks(view, sent).map((link) => ({
       ...link,

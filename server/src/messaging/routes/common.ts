@@ -10,6 +10,7 @@ import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
 import type { DestinationKind } from '../settings.ts';
 import { isSystemTopic } from '../system-topics.ts';
+import { messagePath } from '../views/links.ts';
 import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
 
 export const AREA = 'Messaging';
@@ -33,13 +34,13 @@ export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');
 
 /** The transaction that a request is to be part of: the path of a Link of that relation. Others' are refused later. */
-export function transactionOf(request: Request): { transaction?: string } {
+export function transactionOf(request: Request): string | undefined {
   const { link } = request.headers;
-  if (typeof link !== 'string' || !link.includes('transaction')) return {};
+  if (typeof link !== 'string' || !link.includes('transaction')) return undefined;
   const found = readLinkField(link).find(({ rels }) => rels.includes('transaction'));
-  if (found === undefined) return {};
+  if (found === undefined) return undefined;
   const href = resolveTarget(found.href, request.base + request.path);
-  return { transaction: request.localPath(href) ?? href };
+  return request.localPath(href) ?? href;
 }
 
 /** What is shown of a message that belongs to a destination. */
@@ -47,16 +48,18 @@ export function viewOf(
   { publicId, deliveryWord, reading }: Messaging,
   destination: Destination,
   message: StoredMessage,
-  more: { state: MessageState; deliveries?: number; token?: number },
+  { state, deliveries, token }: { state: MessageState; deliveries?: number | undefined; token?: number | undefined },
 ): MessageView {
-  const { token, ...rest } = more;
+  const id = publicId(message);
   return {
     message,
     destination,
-    publicId: publicId(message),
-    ...rest,
-    ...(token === undefined ? {} : { delivery: deliveryWord(destination, token) }),
-    ...(message.position === null ? {} : { position: reading.positionOf(message) }),
+    publicId: id,
+    path: messagePath(destination.kind, destination.name, id),
+    state,
+    deliveries,
+    delivery: token === undefined ? undefined : deliveryWord(destination, token),
+    position: message.position === null ? undefined : reading.positionOf(message),
   };
 }
 

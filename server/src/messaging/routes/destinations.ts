@@ -126,9 +126,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         gives: { 204: ['Location'] },
         answers: { 204: 'Stored; Location names the message' },
         problems: ['bad-query', 'too-large', 'destination-full', 'storage-full'],
-        async handle(request) {
-          return noContent({ headers: [location(await postOne(messaging, kind, request))] });
-        },
+        handle: (request) => postOne(messaging, kind, request, 204),
       },
       DELETE: {
         summary: `Delete the ${kind}`,

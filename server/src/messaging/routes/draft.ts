@@ -1,4 +1,5 @@
 /** Makes a message of a request, or of a part of one: its content as it came, and the fields that travel with it. */
+import { type Answer, location } from '../../http/answer.ts';
 import { formatLinks, resolveTarget } from '../../http/links.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
@@ -11,13 +12,18 @@ import type { Draft } from '../usecases/posting.ts';
 import { messagePath } from '../views/links.ts';
 import { nameOf, transactionOf } from './common.ts';
 
-/** Posts what the request carries as one message; gives the path of the message. */
-export async function postOne(messaging: Messaging, kind: DestinationKind, request: Request): Promise<string> {
+/** Posts what the request carries as one message; Location names it. */
+export async function postOne(
+  messaging: Messaging,
+  kind: DestinationKind,
+  request: Request,
+  status: number,
+): Promise<Answer> {
   const name = nameOf(request);
   const wishes = readQuery(request.query, postingQuery);
-  const parcel = { kind, name, drafts: [draftOf(request)], wishes, ...transactionOf(request) };
+  const parcel = { kind, name, drafts: [draftOf(request)], wishes, transaction: transactionOf(request) };
   const [id = 0] = await messaging.posting.post(parcel);
-  return messagePath(kind, name, messaging.publicId({ id, name: null }));
+  return { status, headers: [location(messagePath(kind, name, messaging.publicId({ id, name: null })))] };
 }
 
 export const draftOf = (request: Request): Draft => draftFrom(request.rawHeaders, request.body, request);

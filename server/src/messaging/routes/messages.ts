@@ -27,8 +27,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
         const found = await messaging.read(destination, messageIdOf(request));
         const { message, delivery } = found;
         const state = messageState(found, messaging.now());
-        const deliveries = delivery === undefined ? {} : { deliveries: delivery.tries };
-        return messageResource(viewOf(messaging, destination, message, { state, ...deliveries }));
+        return messageResource(viewOf(messaging, destination, message, { state, deliveries: delivery?.tries }));
       },
     };
   }
@@ -48,7 +47,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
         const id = messageIdOf(request);
         const isNew = await posting.put(name, id, draftOf(request), {
           wishes: readQuery(request.query, postingQuery),
-          ...transactionOf(request),
+          transaction: transactionOf(request),
         });
         const path = messagePath('queue', name, id);
         return {

@@ -45,9 +45,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     gives: { 201: ['Location'] },
     answers: { 201: 'Stored; Location names the message' },
     problems: postingProblems,
-    async handle(request) {
-      return { status: 201, headers: [location(await postOne(messaging, kind, request))] };
-    },
+    handle: (request) => postOne(messaging, kind, request, 201),
   };
 
   const postBatch: Operation = {
@@ -65,7 +63,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         name,
         drafts: draftsOf(request, options.maxBatch),
         wishes,
-        ...transactionOf(request),
+        transaction: transactionOf(request),
       });
       return { status: 201, content: uriList(request, name, ids) };
     },
@@ -110,7 +108,10 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           const scope = scopeOf(request);
           const wishes = readQuery(request.query, postingQuery);
           const drafts = () => (batch ? draftsOf(request, options.maxBatch) : [draftOf(request)]);
-          const outcome = await once.use(scope, tokenOf(request), drafts, { wishes, ...transactionOf(request) });
+          const outcome = await once.use(scope, tokenOf(request), drafts, {
+            wishes,
+            transaction: transactionOf(request),
+          });
           if (outcome === undefined) throw forged();
           const links = [createNext(scope, outcome.next)];
           if (outcome.state === 'used') {

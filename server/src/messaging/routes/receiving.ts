@@ -39,7 +39,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
     return {
       queue,
-      wanted: { max: max ?? 1, wait, ...transactionOf(request) },
+      wanted: { max: max ?? 1, wait, transaction: transactionOf(request) },
       several: max !== undefined,
       links: () => destinationLinks(queue),
     };
@@ -80,13 +80,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       const { queue, wanted, several, links } = await wantedOf(request);
       const taken = await receiving.poll(queue, wanted, request);
       // What a transaction holds is acknowledged by its commit, and by nothing else.
-      const views = taken.map(({ token, ...message }) =>
-        viewOf(messaging, queue, message, {
-          state: 'leased',
-          deliveries: message.deliveries,
-          ...(wanted.transaction === undefined ? { token } : {}),
-        }),
-      );
+      const views = taken.map((message) => {
+        const token = wanted.transaction === undefined ? message.token : undefined;
+        return viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token });
+      });
       return answerWith(request, views, { several, links });
     },
   };
@@ -110,10 +107,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const { message, delivery } = await messaging.read(queue, messageIdOf(request));
         if (delivery === undefined) throw new Problem('unknown-message', 'this message was never delivered');
         const state = stateOf(delivery, messaging.now());
-        const view = {
-          ...viewOf(messaging, queue, message, { state, token }),
-          delivery: messaging.deliveryWord(queue, token),
-        };
+        const view = viewOf(messaging, queue, message, { state, token });
         return { status: 200, document: acknowledgementDocument(view, delivery, delivery.token === token) };
       },
     },

@@ -68,13 +68,19 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       const token = tokens.read(text, signed(scope));
       if (token === undefined) return undefined;
       const { chain, n, messageId, expires } = token;
-      if (expires <= store.now()) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
-      const remembered = Math.ceil((store.now() + lifetime + MARGIN) / HOUR) * HOUR;
+      const now = store.now();
+      if (expires <= now) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
+      const remembered = Math.ceil((now + lifetime + MARGIN) / HOUR) * HOUR;
       const use = { chain, n, expires: remembered, ...(scope.batch ? { batch: true as const } : {}) };
       const { kind, name } = scope;
-      // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
-      const parcel = await readOr(drafts, () => wasUsed(token));
-      if (parcel === undefined) return { state: 'used', next: issue(scope) };
+      let parcel: readonly Draft[];
+      try {
+        parcel = drafts();
+      } catch (error) {
+        // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
+        if (await wasUsed(token)) return { state: 'used', next: issue(scope) };
+        throw error;
+      }
       const ids = await posting.postOnce({ kind, name, drafts: parcel, ...options, once: { use, messageId } });
       if (ids === undefined) return { state: 'used', next: issue(scope) };
       // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
@@ -90,17 +96,4 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };
     },
   };
-}
-
-/** The drafts; undefined when they cannot be made and the link turns out to be used anyway. */
-async function readOr(
-  drafts: () => readonly Draft[],
-  used: () => Promise<boolean>,
-): Promise<readonly Draft[] | undefined> {
-  try {
-    return drafts();
-  } catch (error) {
-    if (await used()) return undefined;
-    throw error;
-  }
 }

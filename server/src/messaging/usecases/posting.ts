@@ -96,16 +96,15 @@ export function createPosting(
   }
 
   /** Stores a parcel; a destination that was deleted meanwhile is looked up, or made, once more. */
-  async function storeParcel(parcel: Parcel): Promise<{ outcome: PostOutcome; ids: number[] }> {
+  async function storeParcel(parcel: Parcel, ids: readonly number[]): Promise<PostOutcome> {
     const { kind, name, messageName, once, transaction } = parcel;
     refuseClients(kind, name);
-    const ids = newIds(parcel);
     let own: number | undefined;
     let wasFree = false;
     for (let attempt = 1; ; attempt++) {
       let destination = destinations.known(kind, name);
       if (destination === undefined) {
-        if (once !== undefined && (await isRepetition(parcel, once.use))) return { outcome: 'once-used', ids };
+        if (once !== undefined && (await isRepetition(parcel, once.use))) return 'once-used';
         destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       }
       const now = store.now();
@@ -127,9 +126,12 @@ export function createPosting(
               own = held;
               return postHeld(tx, { ...posting, held }, parcel);
             });
-      if (outcome === 'stored' && transaction === undefined) announce(destination, messages);
+      if (outcome === 'stored') {
+        if (transaction === undefined) announce(destination, messages);
+        return outcome;
+      }
       if (outcome === 'no-destination' && attempt < ATTEMPTS) destinations.forget(kind, name);
-      else if (!(await isFreeAgain(outcome, parcel, destination, own)) || wasFree) return { outcome, ids };
+      else if (!(await isFreeAgain(outcome, parcel, destination, own)) || wasFree) return outcome;
       else wasFree = true;
     }
   }
@@ -169,8 +171,21 @@ export function createPosting(
 
   function announce({ id }: Destination, messages: readonly NewMessage[]): void {
     const delayedUntil = messages[0]?.delayedUntil ?? null;
-    if (delayedUntil === null) store.announce({ arrived: new Map([[id, messages.length]]) });
+    if (delayedUntil === null) announceArrival(id, messages.length);
     else options.schedule(delayedUntil);
+  }
+
+  /** Posts that shared a commit come here one right after the other, and are announced together. */
+  let arrived = new Map<number, number>();
+  function announceArrival(destination: number, count: number): void {
+    if (arrived.size === 0) {
+      queueMicrotask(() => {
+        const news = { arrived };
+        arrived = new Map();
+        store.announce(news);
+      });
+    }
+    arrived.set(destination, (arrived.get(destination) ?? 0) + count);
   }
 
   /** A PUT may also repeat a message under the id that Waypost gave it. */
@@ -188,12 +203,14 @@ export function createPosting(
       if (!options.autoCreate) await destinations.get(kind, name);
     },
     async post(parcel) {
-      const { outcome, ids } = await storeParcel(parcel);
+      const ids = newIds(parcel);
+      const outcome = await storeParcel(parcel, ids);
       if (outcome === 'stored') return ids;
       throw refusal(outcome, parcel);
     },
     async postOnce(parcel) {
-      const { outcome, ids } = await storeParcel(parcel);
+      const ids = newIds(parcel);
+      const outcome = await storeParcel(parcel, ids);
       if (outcome === 'stored') return ids;
       if (outcome === 'once-used') return undefined;
       throw refusal(outcome, parcel);
@@ -206,7 +223,7 @@ export function createPosting(
       const known = await contentOfOwnId(queue, messageId);
       if (known !== undefined && !known.equals(content)) throw refusal('name-taken', parcel);
       if (known !== undefined) return false;
-      const { outcome } = await storeParcel(parcel);
+      const outcome = await storeParcel(parcel, newIds(parcel));
       if (outcome === 'stored') return true;
       if (outcome === 'name-known') return false;
       throw refusal(outcome, parcel);

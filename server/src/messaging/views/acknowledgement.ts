@@ -2,11 +2,10 @@
 import type { Document } from '../../http/document.ts';
 import { timeOf } from '../../http/times.ts';
 import { paths } from '../../paths.ts';
-import { messagePath } from './links.ts';
 import type { MessageView } from './messages.ts';
 
 export function acknowledgementDocument(
-  { destination: { name }, publicId, delivery = '', state }: MessageView,
+  { destination: { name }, publicId, path, delivery = '', state }: MessageView,
   { due, tries }: { due: number | null; tries: number },
   isNewest: boolean,
 ): Document {
@@ -21,7 +20,7 @@ export function acknowledgementDocument(
     },
     links: [
       { rel: 'self', href: self },
-      { rel: 'about', href: messagePath('queue', name, publicId) },
+      { rel: 'about', href: path },
       // The verdict can be given, or changed, as long as no newer delivery has overtaken this one.
       ...(isNewest ? [{ rel: 'acknowledgement', href: self, method: 'POST' }] : []),
     ],

@@ -8,20 +8,22 @@ import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { linksToKeep, type StoredField } from '../forwarded-fields.ts';
 import { ABOUT, DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, type MessageState } from '../message.ts';
-import { destinationPath, messagePath, replyLinks } from './links.ts';
+import { destinationPath, replyLinks } from './links.ts';
 
 export interface MessageView {
   readonly message: StoredMessage;
   readonly destination: Destination;
   /** The id under which clients know it. */
   readonly publicId: string;
+  /** Its own address. */
+  readonly path: string;
   readonly state: MessageState;
   /** How often it was handed out; undefined in a topic, where reading takes nothing. */
-  readonly deliveries?: number;
+  readonly deliveries?: number | undefined;
   /** The word for this delivery, when it can be settled. */
-  readonly delivery?: string;
+  readonly delivery?: string | undefined;
   /** The message's position in a topic, as clients see it. */
-  readonly position?: string;
+  readonly position?: string | undefined;
 }
 
 /** What the sender gave the message: fields, links, and what Waypost noted with a dead letter. */
@@ -63,10 +65,10 @@ function messageFields({ message, publicId, state, deliveries }: MessageView, se
   return fields;
 }
 
-export function messageLinks({ destination, publicId, delivery, position }: MessageView, sent: Sent): Link[] {
+export function messageLinks({ destination, publicId, path, delivery, position }: MessageView, sent: Sent): Link[] {
   const { kind, name } = destination;
   const links: Link[] = [
-    { rel: 'self', href: messagePath(kind, name, publicId) },
+    { rel: 'self', href: path },
     { rel: 'generator', href: destinationPath(kind, sent.origin ?? name) },
   ];
   if (sent.about !== undefined) links.push({ rel: 'about', href: sent.about });
@@ -82,15 +84,12 @@ export function messageLinks({ destination, publicId, delivery, position }: Mess
   return links;
 }
 
-const contentLocation = ({ destination: { kind, name }, publicId }: MessageView): string =>
-  messagePath(kind, name, publicId);
-
 /** A message handed out by an alias such as `receiving` or `next`: Content-Location names the real one. */
 export function deliveredMessage(view: MessageView, extra: readonly Link[] = []): Answer {
   const sent = sentWith(view.message);
   return {
     status: 200,
-    headers: [['Content-Location', contentLocation(view)], ...messageFields(view, sent), NO_STORE],
+    headers: [['Content-Location', view.path], ...messageFields(view, sent), NO_STORE],
     links: [...messageLinks(view, sent), ...extra],
     content: { type: view.message.contentType, body: view.message.body },
   };
@@ -121,7 +120,7 @@ export function deliveredMessages(views: readonly MessageView[], base: string, l
     const type = view.message.contentType;
     const headers: [string, string][] = [
       ...(type === null ? [] : [['Content-Type', type] as [string, string]]),
-      ['Content-Location', absolute(contentLocation(view))],
+      ['Content-Location', absolute(view.path)],
       ['Link', formatLinks(own)],
       ...messageFields(view, sent),
     ];

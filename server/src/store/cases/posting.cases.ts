@@ -135,6 +135,23 @@ export function postingCases(subject: Subject): void {
       for (const { id } of lost) assert.equal(await subject.on.delivery(id), undefined);
     });
 
+    it('lets no verdict and no claim suffer for a post that fails beside them', async () => {
+      const queue = await subject.on.create('queue');
+      const taken = subject.on.message();
+      await subject.on.post(queue, [taken, subject.on.message()]);
+      const [{ token } = { token: 0 }] = await subject.on.claim(queue);
+      const outcomes = await Promise.allSettled([
+        subject.on.settle(taken.id, token),
+        subject.on.post(queue, [taken]),
+        subject.on.claim(queue),
+        subject.store.messages.forgetFinished({ after: queue - 1, now: 1_000, kept: 10, rememberIds: 1 }),
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+      );
+    });
+
     it('keeps nothing of what a full queue refused: the id and the link stay free, and repeats are still known', async () => {
       const queue = await subject.on.create('queue');
       const limits = { length: 1 };

@@ -62,9 +62,48 @@ describe('gatherer', { timeout: 30_000 }, () => {
     assert.deepEqual(outcomes(await second), ['c', 'd', 'e', 'f', 'g']);
   });
 
+  it('keeps a small batch back while a larger one is away', async () => {
+    const { submit, turn, batches, names } = trial({ lanes: 2, maxCalls: 100, maxWeight: 100 });
+    const all = [submit('a', 'b', 'c')];
+    await turn();
+    all.push(submit('d', 'e', 'f', 'g'));
+    await turn();
+    assert.equal(names(), 'abc');
+    all.push(submit('h'));
+    await turn();
+    assert.equal(names(), 'abc defgh');
+    all.push(submit('i'));
+    batches[0]?.answer();
+    await turn();
+    assert.equal(names(), 'abc defgh');
+    batches[1]?.answer();
+    await turn();
+    assert.equal(names(), 'abc defgh i');
+    batches[2]?.answer();
+    await Promise.all(all);
+  });
+
+  it('lets a small batch leave beside another when it is alone in its lane or heavy', async () => {
+    const { submit, turn, batches, names } = trial({ lanes: 2, maxCalls: 100, maxWeight: 100, aloneBytes: 90_000 });
+    const lone = [submit('a')];
+    await turn();
+    lone.push(submit('b'));
+    await turn();
+    assert.equal(names(), 'a b');
+    for (const batch of batches) batch.answer();
+    await Promise.all(lone);
+    const all = [submit('c', 'd', 'e')];
+    await turn();
+    all.push(submit({ name: 'f', bytes: 70_000 }));
+    await turn();
+    assert.equal(names(), 'a b cde f');
+    for (const batch of batches) batch.answer();
+    await Promise.all(all);
+  });
+
   it('uses its lanes side by side', async () => {
     const { submit, turn, batches, gatherer } = trial({ lanes: 2 });
-    const all = submit('a', 'b', 'c', 'd', 'e', 'f');
+    const all = submit('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
     await turn();
     assert.deepEqual(
       batches.map(({ lane }) => lane),

@@ -1,6 +1,10 @@
 /**
  * Gathers calls that arrive together into one statement. No timer: a lane takes what has gathered while its last batch
  * was away, so a lone call leaves at once and many calls share a round trip and a commit.
+ *
+ * A statement costs the server and this process as much as ten of the calls in it. So while one is under way, a further
+ * lane leaves only with a larger batch, or with one that is worth it anyway: else many callers would end in many small
+ * batches. Two callers still have a lane each.
  */
 import { busy, isRetryable } from './errors.ts';
 
@@ -16,6 +20,7 @@ export interface Budget {
 /** What a call costs in memory beside its bytes, so that the budget bounds the number of calls too. */
 const CALL_BYTES = 1024;
 const MAX_ATTEMPTS = 4;
+const WORTH_A_LANE = { calls: 32, bytes: 64 * 1024 };
 /** How far a lane looks for calls that may join, past those whose key is taken. */
 const LOOK_AHEAD = 4;
 
@@ -59,6 +64,9 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
   const freeLanes = Array.from({ length: options.lanes }, (_, lane) => options.lanes - 1 - lane);
   let onIdle: (() => void)[] = [];
   let scheduled = false;
+  /** Calls under way. */
+  let away = 0;
+  let waitingBytes = 0;
 
   function submit(call: Call): Promise<Outcome> {
     const bytes = (options.bytes?.(call) ?? 0) + CALL_BYTES;
@@ -66,6 +74,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
       return Promise.reject(busy('too much waits for the database'));
     }
     budget.used += bytes;
+    waitingBytes += bytes;
     return new Promise<Outcome>((resolve, reject) => {
       waiting.push({ call, weight: options.weight?.(call) ?? 1, bytes, key: options.key?.(call), resolve, reject });
       if (scheduled || freeLanes.length === 0) return;
@@ -75,16 +84,18 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
         scheduled = false;
         dispatch();
       });
-    }).finally(() => {
-      budget.used -= bytes;
     });
   }
 
   function dispatch(): void {
     while (waiting.length > 0) {
+      if (away > 0 && !isWorthALane()) return;
       const lane = freeLanes.pop();
       if (lane === undefined) return;
-      void serve(take(), lane).finally(() => {
+      const batch = take();
+      away += batch.length;
+      void serve(batch, lane).finally(() => {
+        away -= batch.length;
         freeLanes.push(lane);
         dispatch();
       });
@@ -92,6 +103,11 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
     if (freeLanes.length < options.lanes) return;
     for (const resolve of onIdle) resolve();
     onIdle = [];
+  }
+
+  function isWorthALane(): boolean {
+    const enough = Math.min(2 * away - 1, WORTH_A_LANE.calls, options.maxCalls);
+    return waiting.length >= enough || waitingBytes >= WORTH_A_LANE.bytes;
   }
 
   function take(): Entry<Call, Outcome>[] {
@@ -118,6 +134,7 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
       if (alone) break;
     }
     waiting.splice(0, looked, ...deferred);
+    waitingBytes -= bytes;
     return batch;
   }
 
@@ -130,7 +147,10 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
         for (const entry of batch) await serve([entry], lane);
         return;
       }
-      for (const entry of batch) entry.reject(error);
+      for (const entry of batch) {
+        budget.used -= entry.bytes;
+        entry.reject(error);
+      }
     }
   }
 
@@ -151,8 +171,13 @@ export function createGatherer<Call, Outcome>(options: GatherOptions<Call, Outco
     const again: Entry<Call, Outcome>[] = [];
     for (const [index, entry] of batch.entries()) {
       const outcome = outcomes[index];
-      if (outcome === AGAIN) again.push(entry);
-      else entry.resolve(outcome as Outcome);
+      if (outcome === AGAIN) {
+        again.push(entry);
+        waitingBytes += entry.bytes;
+        continue;
+      }
+      budget.used -= entry.bytes;
+      entry.resolve(outcome as Outcome);
     }
     waiting.unshift(...again);
   }

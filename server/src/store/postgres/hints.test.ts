@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createClock } from './clock.ts';
 import { createFloors, HEAD } from './floors.ts';
-import { decodeNews, encodeNews, type Outgoing } from './news.ts';
+import { decodeNews, encodeNews, type Outgoing, restAfter } from './news.ts';
 
 const at = (rank: number, ord: number) => ({ rank, ord });
 
@@ -60,6 +60,15 @@ describe('news as text', () => {
     everything: false,
     hello: false,
     ...more,
+  });
+
+  it('are followed by more at once when they were few, and after a rest when they were many', () => {
+    const told = (...counts: number[]): number =>
+      restAfter(outgoing({ arrived: new Map(counts.map((count, index) => [index, { count, lowest: undefined }])) }));
+    assert.equal(told(), 0);
+    assert.equal(told(3, 4), 0);
+    assert.equal(told(20, 20), 5);
+    assert.equal(told(100_000), 10);
   });
 
   it('comes back as it went, in payloads that PostgreSQL takes', () => {

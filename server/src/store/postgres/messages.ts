@@ -9,15 +9,7 @@ import { type Budget, createGatherer, type Gatherer, type GatherOptions } from '
 import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
 import type { Pool } from './pool.ts';
-import {
-  postOutcomes,
-  postValues,
-  queuePosts,
-  readyByQueue,
-  topicPosts,
-  topicPostText,
-  topicPostValues,
-} from './post.ts';
+import { batchOf, postOutcomes, queuePosts, readyByQueue, topicPosts, topicPostText, topicPostValues } from './post.ts';
 import { type SettledRow, settlements, settleOutcomes, settleValues } from './settle.ts';
 
 /** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
@@ -57,6 +49,11 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     return (await link.query(text, values)).rows;
   }
 
+  function send(link: Link | undefined, text: typeof queuePosts, postings: readonly Posting[]) {
+    const batch = batchOf(postings);
+    return query(link, text(batch), batch.values);
+  }
+
   const posting = {
     ...common,
     bytes: bytesOf,
@@ -69,11 +66,12 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     ...posting,
     lanes: QUEUE_LANES,
     async run(batch, lane) {
-      const rows = await query(queueLinks[lane], queuePosts, postValues(batch));
-      for (const [destination, { count, lowest }] of readyByQueue(batch, rows)) {
+      const rows = await send(queueLinks[lane], queuePosts, batch);
+      const outcomes = postOutcomes(batch, rows);
+      for (const [destination, { count, lowest }] of readyByQueue(batch, outcomes, rows)) {
         floors.posted(destination, count, lowest);
       }
-      return postOutcomes(batch, rows);
+      return outcomes;
     },
   });
 
@@ -82,7 +80,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     ...posting,
     lanes: 1,
     async run(batch, lane) {
-      return postOutcomes(batch, await query(topicLinks[lane], topicPosts, postValues(batch)));
+      return postOutcomes(batch, await send(topicLinks[lane], topicPosts, batch));
     },
   });
 
@@ -129,16 +127,18 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     },
   });
 
+  async function postOnItsOwn(call: Posting): Promise<PostOutcome> {
+    traffic++;
+    const outcome = await pool.transaction((tx) => postAlone(tx, call));
+    floors.forget(call.destination);
+    return outcome;
+  }
+
   const forget = createForgetting();
   const gatherers: Pick<Gatherer<never, unknown>, 'idle'>[] = [queues, topics, settling, ...claiming];
   return {
-    async post(call) {
-      if (mustPostAlone(call)) {
-        traffic++;
-        const outcome = await pool.transaction((tx) => postAlone(tx, call));
-        floors.forget(call.destination);
-        return outcome;
-      }
+    post(call) {
+      if (mustPostAlone(call)) return postOnItsOwn(call);
       return (call.kind === 'queue' ? queues : topics).submit(call);
     },
     async postIn(tx, call) {

@@ -65,3 +65,17 @@ export function decodeNews(payload: string): Incoming | undefined {
   }
   return { node, arrived, lowest, changed: changes.split(',').filter(Boolean).map(read), everything: flags === '*' };
 }
+
+const ARRIVALS_A_MILLISECOND = 8;
+const LONGEST_REST = 10;
+
+/**
+ * How long to gather news after these were sent, in milliseconds. A notification costs the server and all nodes together as
+ * much as some five posts, so a flood is told of in few of them. One that tells of a few arrivals is followed by the next
+ * at once: who waits for an answer through another node does not wait longer.
+ */
+export function restAfter({ arrived }: Outgoing): number {
+  let count = 0;
+  for (const news of arrived.values()) count += news.count;
+  return Math.min(LONGEST_REST, Math.floor(count / ARRIVALS_A_MILLISECOND));
+}

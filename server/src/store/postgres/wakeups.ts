@@ -8,7 +8,7 @@ import type { News } from '../store.ts';
 import type { Waker } from '../waker.ts';
 import type { Floors, Place } from './floors.ts';
 import type { Link } from './link.ts';
-import { decodeNews, encodeNews, type Outgoing } from './news.ts';
+import { decodeNews, encodeNews, type Outgoing, restAfter } from './news.ts';
 
 const CHANNEL = 'waypost';
 const BEAT = 5_000;
@@ -93,7 +93,9 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
     sending = speaking
       .query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [CHANNEL, encodeNews(me, outgoing)])
       .then(
-        () => {
+        async () => {
+          const rest = restAfter(outgoing);
+          if (rest > 0) await pause(rest, undefined, { signal: stopping.signal }).catch(() => {});
           sending = undefined;
           failing = false;
           if (!isNothing(pending)) send();
@@ -111,8 +113,9 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
   }
 
   function heard(payload: string): void {
+    if (payload.startsWith(`${me};`)) return;
     const news = decodeNews(payload);
-    if (news === undefined || news.node === me) return;
+    if (news === undefined) return;
     lastHeard = performance.now();
     if (news.everything) floors.forget();
     for (const [destination, lowest] of news.lowest) {

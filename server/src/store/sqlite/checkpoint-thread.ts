@@ -8,10 +8,13 @@ import { type CheckpointReport, type CheckpointSetup, passiveCheckpoint } from '
 import { createBlockingTurn } from './turn.ts';
 
 const { file, turnMemory } = workerData as CheckpointSetup;
+const turn = createBlockingTurn(turnMemory);
+// Others may be at the database, and opening it looks at it.
+turn.take();
 const db = new DatabaseSync(file);
 db.exec('PRAGMA synchronous = FULL');
 const checkpoint = passiveCheckpoint(db);
-const turn = createBlockingTurn(turnMemory);
+turn.give();
 
 function takeAll(): CheckpointReport {
   try {

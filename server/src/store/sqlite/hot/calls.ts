@@ -2,7 +2,8 @@
  * Calls to the thread of the hot paths. Those that come while it is busy go over to it together: two bundles are under
  * way at most, so that it finds the next one when it has done with the last, and groups stay large.
  */
-import { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { Problem, type ProblemCode } from '../../../problems.ts';
 import type {
   Claim,
@@ -15,10 +16,12 @@ import type {
   SettleOutcome,
 } from '../../store.ts';
 import { retrySoon } from '../connection.ts';
-import type { HotSetup } from './thread.ts';
+import type { Opening } from './thread.ts';
 import {
   type CallBundle,
   type CarriedFailure,
+  CLOSE,
+  type HotSetup,
   type OutcomeBundle,
   packBodies,
   packClaims,
@@ -73,7 +76,7 @@ export interface HotOptions {
 }
 
 export function createHotCalls({ setup, nextArrival, committed }: HotOptions): HotCalls {
-  let thread: Worker | undefined;
+  let port: MessagePort | undefined;
   /** The last of them still takes calls. */
   const waiting: Bundle[] = [];
   const underWay = new Map<number, Bundle>();
@@ -83,10 +86,10 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
   let scheduled = false;
   let hasVolatileRoom = true;
 
-  function startThread(): Worker {
-    const started = new Worker(new URL('./thread.ts', import.meta.url), { workerData: setup });
-    started.on('message', receive);
-    return started;
+  function openPort(): MessagePort {
+    const opened = openStore(setup);
+    opened.on('message', receive);
+    return opened;
   }
 
   function bundleFor(bytes: number): Bundle {
@@ -125,13 +128,13 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
       const bundle = waiting.shift();
       if (bundle === undefined) return;
       if (underWay.size === 0) {
-        thread ??= startThread();
+        port ??= openPort();
         // A call that waits for its outcome keeps the process alive.
-        thread.ref();
+        port.ref();
       }
       underWay.set(++sent, bundle);
       const packed = pack(sent, bundle, nextArrival);
-      thread?.postMessage(packed, [packed.bodies.buffer]);
+      port?.postMessage(packed, [packed.bodies.buffer]);
     }
   }
 
@@ -144,7 +147,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
     settleAll(bundle, outcomes);
     if (waiting.length > 0) send();
     if (underWay.size > 0) return;
-    thread?.unref();
+    port?.unref();
     for (const resolve of idle.splice(0)) resolve();
   }
 
@@ -156,13 +159,28 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
     hasVolatileRoom: () => hasVolatileRoom,
     async close() {
       if (underWay.size > 0 || waiting.length > 0) await new Promise<void>((resolve) => idle.push(resolve));
-      if (thread === undefined) return;
-      const ended = new Promise((resolve) => thread?.once('exit', resolve));
-      thread.ref();
-      thread.postMessage('close');
-      await ended;
+      if (port === undefined) return;
+      port.ref();
+      const closed = once(port, 'close');
+      port.postMessage(CLOSE);
+      await closed;
     },
   };
+}
+
+let thread: Worker | undefined;
+
+/** A line to the thread of the hot paths, which is started for the first store and serves all of this process. */
+function openStore(setup: HotSetup): MessagePort {
+  if (thread === undefined) {
+    // Nothing listens to its errors: they end the process, since nobody could be answered any more.
+    thread = new Worker(new URL('./thread.ts', import.meta.url), { name: 'hot paths' });
+    thread.unref();
+  }
+  const { port1, port2 } = new MessageChannel();
+  const opening: Opening = { setup, port: port2 };
+  thread.postMessage(opening, [port2]);
+  return port1;
 }
 
 function pack(

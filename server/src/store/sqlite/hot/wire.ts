@@ -15,8 +15,20 @@ import type {
   Settlement,
   SettleOutcome,
 } from '../../store.ts';
+import type { DatabasePlace } from '../database.ts';
 
 type Plain = number | string | null;
+
+/** What the other thread needs to know of the store. */
+export interface HotSetup {
+  readonly place: DatabasePlace;
+  readonly turnMemory: SharedArrayBuffer;
+  readonly folder: string;
+  readonly reserveBytes: number;
+}
+
+/** Sent when no call is under way and none will come. The port closes when the database is closed. */
+export const CLOSE = 'close';
 
 /** Calls as they travel. Those of one kind keep their order. */
 export interface CallBundle {

@@ -1,0 +1,126 @@
+/** Batches of posts: which statement they take, what they mean for each posting, and that bodies survive the way. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
+import { type Shorthands, using } from '../cases/tools.ts';
+import type { Store } from '../store.ts';
+import { batchOf, postOutcomes, queuePosts, readyByQueue } from './post.ts';
+import { openPostgres } from './postgres.ts';
+import { types } from './types.ts';
+
+const BODIES: readonly Buffer[] = [
+  Buffer.from(''),
+  Buffer.from('plain'),
+  Buffer.from('{"path":"C:\\\\temp","text":"\\u00e9"}'),
+  Buffer.from('\\x6869'),
+  Buffer.from('\\'),
+  Buffer.from('\\\\101\\101'),
+  Buffer.from('\uFEFFäöü € 𝄞 \u007f\u0001\r\n'),
+  Buffer.from('zero \0 inside'),
+  Buffer.from([0xff, 0xfe, 0x5c, 0x78]),
+  Buffer.from([0xed, 0xa0, 0x80]),
+  Buffer.from([0xc0, 0x80]),
+  Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+];
+
+describe('batches of posts', { timeout: 60_000 }, () => {
+  let database: FreshDatabase;
+  let store: Store;
+  let on: Shorthands;
+  before(async () => {
+    database = await freshDatabase();
+    store = await openPostgres(database.url);
+    on = using(store);
+  });
+  after(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  it('write bytes as text where they are text, else as hexadecimal digits', () => {
+    const { serialize } = types.bytea;
+    assert.equal(serialize(Buffer.from('text €')), 'text €');
+    assert.equal(serialize(Buffer.from('a\\b')), 'a\\\\b');
+    assert.equal(serialize(Buffer.from('a\0')), '\\x6100');
+    assert.equal(serialize(Buffer.from([0xff])), '\\xff');
+  });
+
+  it('bring every body back as it was, alone and beside others', async () => {
+    for (const bodies of [...BODIES.map((body) => [body]), BODIES, BODIES.slice(0, 7)]) {
+      const queue = await on.create('queue');
+      const outcomes = await Promise.all(bodies.map((body) => on.post(queue, [on.message({ body })])));
+      assert.deepEqual(new Set(outcomes), new Set(['stored']));
+      const claimed = await on.claim(queue, { max: bodies.length, mode: 'consume' });
+      assert.deepEqual(
+        claimed.map(({ body }) => body.toString('hex')),
+        bodies.map((body) => body.toString('hex')),
+      );
+    }
+  });
+
+  it('take the statement that has just what they need', async () => {
+    const plain = { destination: 1, kind: 'queue', posted: 1, messages: [on.message()] } as const;
+    const linked = { ...plain, once: { chain: 7, n: 1, expires: 9 } };
+    const volatile = { ...plain, messages: [on.message(), on.message({ volatile: true })] };
+    const texts = [[plain], [plain, linked], [volatile], [linked, volatile]].map((batch) => queuePosts(batchOf(batch)));
+    assert.equal(new Set(texts).size, 4);
+    assert.deepEqual(
+      texts.map((text) => [text.includes('once_chain'), text.includes('message_durable')]),
+      [
+        [false, true],
+        [true, true],
+        [false, false],
+        [true, false],
+      ],
+    );
+    assert.equal(queuePosts(batchOf([plain, plain])), texts[0]);
+  });
+
+  it('tell each posting what became of it', () => {
+    const to = (destination: number, delayedUntil: number | null = null, chain?: number) => ({
+      destination,
+      kind: 'queue' as const,
+      posted: 1,
+      messages: [on.message({ delayedUntil }), on.message()],
+      ...(chain !== undefined && { once: { chain, n: 1, expires: 9 } }),
+    });
+    const postings = [to(1), to(2), to(1, 50), to(1, null, 1), to(3, null, 4), to(3)];
+    const rows = [
+      { there: 1, rank: 5, ord: 40, used: null },
+      { there: 3, rank: null, ord: null, used: null },
+      { there: null, rank: null, ord: null, used: '4,17' },
+    ];
+    const outcomes = postOutcomes(postings, rows);
+    assert.deepEqual(outcomes, ['stored', 'no-destination', 'stored', 'once-used', 'stored', 'stored']);
+    assert.deepEqual([...readyByQueue(postings, outcomes, rows)], [[1, { count: 3, lowest: { rank: 5, ord: 40 } }]]);
+  });
+
+  it('hold postings of every kind side by side', async () => {
+    const [queue, other, topic] = [await on.create('queue'), await on.create('queue'), await on.create('topic')];
+    const [first, ...chains] = Array.from({ length: 5 }, () => ({ chain: store.nextId(), n: 1, expires: 9_000_000 }));
+    const use = (once = first) => (once === undefined ? {} : { once });
+    await on.post(queue, [on.message({ text: 'before' })], use());
+    const outcomes = await Promise.all([
+      on.post(queue, [on.message({ text: 'a' })]),
+      on.post(queue, [on.message({ text: 'b' })], use()),
+      on.post(queue, [on.message({ text: 'c' }), on.message({ text: 'd', volatile: true })]),
+      on.post(queue, [on.message({ text: 'e', delayedUntil: 5_000 })], use(chains[0])),
+      on.post(queue, [on.message({ text: 'f', contentType: null, expires: 8_000 })], use(chains[1])),
+      on.post(other, [on.message({ text: 'g' })]),
+      on.post(-1, [on.message({ text: 'h' })], use(chains[2])),
+      on.post(topic, [on.message({ text: 'i' })], { kind: 'topic', ...use(chains[3]) }),
+      on.post(topic, [on.message({ text: 'j' }), on.message({ text: 'k', volatile: true })], { kind: 'topic' }),
+      on.post(topic, [on.message({ text: 'l' })], { kind: 'topic', ...use() }),
+    ]);
+    const toQueues = ['stored', 'once-used', 'stored', 'stored', 'stored', 'stored', 'no-destination'];
+    assert.deepEqual(outcomes, [...toQueues, 'stored', 'stored', 'once-used']);
+    const texts = async (destination: number) =>
+      (await on.claim(destination, { max: 10, mode: 'consume' })).map(({ body }) => body.toString());
+    assert.deepEqual(await texts(queue), ['before', 'a', 'c', 'd', 'f']);
+    assert.deepEqual(await texts(other), ['g']);
+    assert.equal((await on.stored(queue)).length, 6);
+    // The link to a destination that is not there stays unused.
+    assert.equal(await on.post(queue, [on.message()], use(chains[2])), 'stored');
+    assert.equal((await on.stored(topic)).length, 3);
+  });
+});
