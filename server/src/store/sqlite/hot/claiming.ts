@@ -40,7 +40,8 @@ const headIn = (schema: 'main' | 'volatile'): string =>
 
 export function createClaiming(db: DatabaseSync, group: GroupCommit): MessageStore['claim'] {
   // Without a derived table around it SQLite merges the two ready indexes; with one it sorts everything.
-  const head = db.prepare(`${headIn('main')} UNION ALL ${headIn('volatile')} ORDER BY 2, 3 LIMIT ?3`);
+  // The plus sign: see connection.ts.
+  const head = db.prepare(`${headIn('main')} UNION ALL ${headIn('volatile')} ORDER BY 2, 3 LIMIT +?3`);
   const takeDurable = takingIn(db, 'main');
   const takeVolatile = takingIn(db, 'volatile');
   const durableBody = bodyIn(db, 'main');
