@@ -4,6 +4,14 @@
  * that is still warming up, would be to one side's cost in every round.
  */
 
+import { watchStolen } from './stolen.ts';
+
+/** A round in which the host took more than this share of the processors does not count, and is repeated. */
+const MOST_STOLEN = 0.05;
+
+/** How many turns a contender may have in so many rounds, repeated ones and the one to warm up included. */
+export const mostTurns = (rounds: number): number => 2 * rounds + 1;
+
 /** Anything that has its turn and tells how it did: a rate, or a time. */
 export interface Contender {
   readonly name: string;
@@ -22,13 +30,23 @@ export async function takeTurns(
   contenders: readonly Contender[],
   rounds: number,
   note: (text: string) => void,
+  stolen = watchStolen(),
 ): Promise<Rounds> {
   const turns = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
+  let repeats = 0;
+  for (let round = 0; round < rounds; ) {
+    const outcomes: [string, number][] = [];
+    stolen();
     for (const { name, turn } of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      note(`round ${round + 1} of ${rounds}: ${name}`);
-      turns.get(name)?.push(await turn());
+      note(`round ${round + 1} of ${rounds}: ${name}${repeats > 0 ? ` (${repeats} repeated)` : ''}`);
+      outcomes.push([name, await turn()]);
     }
+    if (stolen() > MOST_STOLEN && repeats < rounds) {
+      repeats++;
+      continue;
+    }
+    for (const [name, outcome] of outcomes) turns.get(name)?.push(outcome);
+    round++;
   }
   const of = (name: string): readonly number[] => turns.get(name) ?? [];
   return {

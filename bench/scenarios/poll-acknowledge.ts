@@ -1,5 +1,6 @@
 import { onEachEngine } from '../engines.ts';
 import type { Steps } from '../load.ts';
+import { mostTurns } from '../rounds.ts';
 import type { Scenario } from '../scenario.ts';
 import { BODY_BYTES, floodInTurns, ratioFigure } from '../throughput.ts';
 
@@ -26,7 +27,7 @@ export const pollAcknowledge: Scenario = {
   about: 'messages of 1 KiB that are polled and acknowledged, to messages that are received',
   target: { atLeast: 0.45, text: 'at least 0.45 of receive' },
   run(context) {
-    const seconds = (context.rounds + 1) * (context.seconds + 0.5);
+    const seconds = mostTurns(context.rounds) * (context.seconds + 0.5);
     const fillings = Object.entries(MOST_A_SECOND).map(([queue, most]) => ({
       queue,
       messages: Math.ceil(seconds * most),

@@ -1,6 +1,7 @@
 /**
- * Calls to the thread of the hot paths. Those that come while it is busy go over to it together: two bundles are under
- * way at most, so that it finds the next one when it has done with the last, and groups stay large.
+ * Calls to the thread of the hot paths. Those that arrive in one turn of the event loop go over to it together. But when
+ * many arrive at once the first of them leave before the last are read, so that both threads always have something to do:
+ * otherwise all clients end up in one bundle, and each thread waits while the other has it.
  */
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -32,7 +33,9 @@ import {
   unpackSettleOutcome,
 } from './wire.ts';
 
-const MOST_UNDER_WAY = 2;
+const MOST_UNDER_WAY = 8;
+/** So many calls leave at once. */
+const ENOUGH_CALLS = 16;
 /** Bounds of one bundle. */
 const MOST_CALLS = 256;
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -115,15 +118,22 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
       bundle.calls++;
       bundle.bytes += bytes;
       waitingBytes += bytes;
-      if (scheduled || underWay.size === MOST_UNDER_WAY) return;
-      scheduled = true;
-      // Not at once: what has arrived in this turn of the event loop goes together.
-      setImmediate(send);
+      if (underWay.size === MOST_UNDER_WAY) return;
+      if (bundle.calls >= ENOUGH_CALLS) send();
+      else if (!scheduled) {
+        scheduled = true;
+        setImmediate(sendRest);
+      }
     });
   }
 
-  function send(): void {
+  /** What has arrived in this turn of the event loop. */
+  function sendRest(): void {
     scheduled = false;
+    send();
+  }
+
+  function send(): void {
     while (underWay.size < MOST_UNDER_WAY) {
       const bundle = waiting.shift();
       if (bundle === undefined) return;
