@@ -63,7 +63,22 @@ export function createSealer(secret: Buffer): Sealer {
 /** For what clients may also name themselves. Ordered by time, so that an index of them grows at its end. */
 export const newUuid = (): string => randomUUIDv7();
 
-export const newRequestId = (): string => randomUUID();
+const REQUESTS = 2 ** 32;
+let requestsOf = '';
+let requests = REQUESTS;
+
+/**
+ * A UUID of the eighth version, whose bits are ours to choose: random ones of this process, then a count. It need not be
+ * hard to guess, and is made in a quarter of the time of a random one.
+ */
+export function newRequestId(): string {
+  if (requests === REQUESTS) {
+    const random = randomUUID();
+    requestsOf = `${random.slice(0, 14)}8${random.slice(15, -8)}`;
+    requests = 0;
+  }
+  return requestsOf + (requests++).toString(16).padStart(8, '0');
+}
 
 const TOKEN_BYTES = 6;
 /** Random bytes for tokens to come: one call to the system for many of them. */

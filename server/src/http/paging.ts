@@ -63,7 +63,7 @@ export function neighbourLinks(
   { next, prev }: { readonly next: string | undefined; readonly prev: string | undefined },
 ): Link[] {
   const href = (cursor: string | undefined): string => {
-    const query = new URLSearchParams(request.query);
+    const query = new URLSearchParams(request.query.toString());
     query.delete('cursor');
     if (cursor !== undefined) query.set('cursor', Buffer.from(cursor).toString('base64url'));
     return query.size === 0 ? request.path : `${request.path}?${query}`;

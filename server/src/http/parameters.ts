@@ -5,11 +5,31 @@ import { slipOf } from '../slips.ts';
 
 export type QuerySpec = Readonly<Record<string, { readonly kind: Kind<unknown>; readonly help: string }>>;
 
+/** The query of a request. Requests with the same one share it, so nobody may change it. */
+export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys' | 'size'>;
+
+const NO_QUERY: Query = new URLSearchParams();
+/** Queries as clients write them: most requests come with one that came before. Bounded: clients choose them. */
+const parsed = new Map<string, Query>();
+const MAX_PARSED = 1000;
+const LONGEST_PARSED = 100;
+
+export function parseQuery(text: string | undefined): Query {
+  if (text === undefined) return NO_QUERY;
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const query = new URLSearchParams(text);
+  if (text.length > LONGEST_PARSED) return query;
+  if (parsed.size === MAX_PARSED) parsed.clear();
+  parsed.set(text, query);
+  return query;
+}
+
 type KindValue<K> = K extends Kind<infer T> ? T : never;
 export type QueryValues<S extends QuerySpec> = { readonly [Name in keyof S]?: KindValue<S[Name]['kind']> };
 
 /** Refuses names that can only be slips of known ones: what was asked for would otherwise silently not happen. */
-export function refuseSlips(query: URLSearchParams, spec: QuerySpec = {}): void {
+export function refuseSlips(query: Query, spec: QuerySpec = {}): void {
   const unknown = new Set<string>();
   for (const given of query.keys()) if (!Object.hasOwn(spec, given)) unknown.add(given);
   if (unknown.size === 0) return;
@@ -27,7 +47,7 @@ export function refuseSlips(query: URLSearchParams, spec: QuerySpec = {}): void 
 }
 
 /** Reads the parameters a handler knows; others are ignored, so that a newer client can talk to an older service. */
-export function readQuery<S extends QuerySpec>(query: URLSearchParams, spec: S): QueryValues<S> {
+export function readQuery<S extends QuerySpec>(query: Query, spec: S): QueryValues<S> {
   if (query.size === 0) return {};
   const values: Record<string, unknown> = {};
   const errors: FieldError[] = [];

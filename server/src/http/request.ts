@@ -1,5 +1,6 @@
 /** A request as handlers see it: read once, complete, with nothing of the socket but whether the client is still there. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { parseQuery, type Query } from './parameters.ts';
 import { type Preferences, parsePrefer } from './prefer.ts';
 
 export interface Request {
@@ -8,7 +9,7 @@ export interface Request {
   /** The path as it was sent, without the query. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+  readonly query: Query;
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
@@ -24,7 +25,6 @@ export interface Request {
 }
 
 const EMPTY = Buffer.alloc(0);
-const NO_QUERY = new URLSearchParams();
 const NO_PREFERENCES: Preferences = parsePrefer(undefined);
 
 export interface RequestParts {
@@ -41,7 +41,7 @@ export class HttpRequest implements Request {
   readonly path: string;
   readonly parameters: Record<string, string>;
   readonly base: string;
-  readonly query: URLSearchParams;
+  readonly query: Query;
   body: Buffer = EMPTY;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
@@ -54,7 +54,7 @@ export class HttpRequest implements Request {
     this.path = parts.path;
     this.parameters = parts.parameters;
     this.base = parts.base;
-    this.query = parts.query === undefined ? NO_QUERY : new URLSearchParams(parts.query);
+    this.query = parseQuery(parts.query);
     this.#localPath = parts.localPath;
   }
 

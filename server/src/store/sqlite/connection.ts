@@ -43,8 +43,7 @@ export function createConnection(db: DatabaseSync): Connection {
  * SQLite reads `$1` as a name; `?1` is the numbered parameter. A limit that is a bare parameter has it plan the statement
  * anew each time it runs, which takes twenty times as long as running it; the plus sign hides the parameter.
  */
-const inSqlite = (text: string): string =>
-  text.replace(/\bLIMIT \$(\d+)/g, 'LIMIT +?$1').replace(/\$(\d+)/g, '?$1');
+const inSqlite = (text: string): string => text.replace(/\bLIMIT \$(\d+)/g, 'LIMIT +?$1').replace(/\$(\d+)/g, '?$1');
 
 /** The same bytes, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {

@@ -22,6 +22,7 @@ import {
   type CallBundle,
   type CarriedFailure,
   CLOSE,
+  gatherTexts,
   type HotSetup,
   type OutcomeBundle,
   packBodies,
@@ -200,20 +201,26 @@ function pack(
 ): CallBundle & { bodies: Uint8Array<ArrayBuffer> } {
   const bodies: Uint8Array[] = [];
   for (const { question } of posts) for (const { body } of question.messages) bodies.push(body);
+  const texts = gatherTexts();
   return {
     number,
     posts: packPosts(
       posts.map(({ question }) => question),
+      texts,
       nextArrival,
     ),
     claims: packClaims(claims.map(({ question }) => question)),
     settlements: packSettlements(settlements.map(({ question }) => question)),
     steps: steps.map(({ question }) => question),
+    texts: texts.all,
     bodies: packBodies(bodies),
   };
 }
 
-function settleAll(bundle: Bundle, { posts, claims, settlements, steps, bodies, failures }: OutcomeBundle): void {
+function settleAll(
+  bundle: Bundle,
+  { posts, claims, texts, settlements, steps, bodies, failures }: OutcomeBundle,
+): void {
   for (const failure of failures) bundle[failure.kind][failure.index]?.reject(revive(failure));
   // Those that were rejected are settled: what is resolved for them has no effect.
   for (const [index, each] of bundle.settlements.entries())
@@ -223,6 +230,7 @@ function settleAll(bundle: Bundle, { posts, claims, settlements, steps, bodies, 
   const claimed = unpackClaimed(
     bundle.claims.map(({ question }) => question),
     claims,
+    texts,
     bodies,
   );
   for (const [index, each] of bundle.claims.entries()) each.resolve(claimed[index] as ClaimedMessage[]);

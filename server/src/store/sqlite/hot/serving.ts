@@ -18,6 +18,7 @@ import {
   type CallKind,
   type CarriedFailure,
   CLOSE,
+  gatherTexts,
   type HotSetup,
   type OutcomeBundle,
   packBodies,
@@ -55,12 +56,12 @@ export function serveStore({ place, turnMemory, folder, reserveBytes }: HotSetup
   const forget = createForgetting();
   turn.give();
 
-  async function carryOut({ number, posts, claims, settlements, steps, bodies }: CallBundle): Promise<void> {
+  async function carryOut({ number, posts, texts, claims, settlements, steps, bodies }: CallBundle): Promise<void> {
     // Verdicts and posts first: what they bring back or bring in can be claimed by the same commit.
     const failures: CarriedFailure[] = [];
     const [settled, posted, claimed, forgotten] = await Promise.all([
       outcomesOf('settlements', unpackSettlements(settlements).map(settle), failures),
-      outcomesOf('posts', unpackPosts(posts, bodies).map(post), failures),
+      outcomesOf('posts', unpackPosts(posts, texts, bodies).map(post), failures),
       outcomesOf('claims', unpackClaims(claims).map(claim), failures),
       outcomesOf(
         'steps',
@@ -69,11 +70,13 @@ export function serveStore({ place, turnMemory, folder, reserveBytes }: HotSetup
       ),
     ]);
     const taken = packBodies(claimed.flatMap((messages) => messages?.map(({ body }) => body) ?? []));
+    const takenTexts = gatherTexts();
     const outcomes: OutcomeBundle = {
       number,
       settlements: settled.map(packSettleOutcome),
       posts: posted.map(packPostOutcome),
-      claims: packClaimed(claimed),
+      claims: packClaimed(claimed, takenTexts),
+      texts: takenTexts.all,
       steps: forgotten,
       bodies: taken,
       failures,

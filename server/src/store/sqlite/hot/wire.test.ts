@@ -4,6 +4,7 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import fc from 'fast-check';
 import type { Claim, ClaimedMessage, Posting, PostOutcome, Settlement, SettleOutcome } from '../../store.ts';
 import {
+  gatherTexts,
   packBodies,
   packClaimed,
   packClaims,
@@ -80,10 +81,12 @@ test('posts arrive as they were sent, each message to a queue with its place in 
     fc.property(fc.array(posting, { maxLength: 5 }), (postings) => {
       let arrival = 100;
       const packed = packBodies(postings.flatMap(({ messages }) => messages.map((message) => message.body)));
-      const sent = carried({ posts: packPosts(postings, () => ++arrival), bodies: packed }, [packed.buffer]);
+      const texts = gatherTexts();
+      const posts = packPosts(postings, texts, () => ++arrival);
+      const sent = carried({ posts, texts: texts.all, bodies: packed }, [packed.buffer]);
       let expected = 100;
       assert.deepEqual(
-        unpackPosts(sent.posts, sent.bodies),
+        unpackPosts(sent.posts, sent.texts, sent.bodies),
         postings.map((each) => ({
           ...each,
           messages: each.messages.map((message) => ({ ...message, arrival: each.kind === 'topic' ? 0 : ++expected })),
@@ -130,8 +133,10 @@ test('what was claimed comes back with what the claim said itself; a claim that 
         messages?.map((each): ClaimedMessage => ({ ...each, destination, token, position: null })),
       );
       const packed = packBodies(outcomes.flatMap((each) => each?.map(({ body }) => body) ?? []));
-      const sent = carried({ values: packClaimed(outcomes), bodies: packed }, [packed.buffer]);
-      assert.deepEqual(unpackClaimed(claims, sent.values, sent.bodies), outcomes);
+      const texts = gatherTexts();
+      const values = packClaimed(outcomes, texts);
+      const sent = carried({ values, texts: texts.all, bodies: packed }, [packed.buffer]);
+      assert.deepEqual(unpackClaimed(claims, sent.values, sent.texts, sent.bodies), outcomes);
     }),
   );
 });

@@ -17,7 +17,7 @@ import type {
 } from '../../store.ts';
 import type { DatabasePlace } from '../database.ts';
 
-type Plain = number | string | null;
+type Plain = number | null;
 
 /** What the other thread needs to know of the store. */
 export interface HotSetup {
@@ -34,6 +34,8 @@ export const CLOSE = 'close';
 export interface CallBundle {
   readonly number: number;
   readonly posts: Plain[];
+  /** The texts of the posts, each once: most messages have the same. */
+  readonly texts: readonly string[];
   readonly claims: number[];
   readonly settlements: (number | null)[];
   /** Too rare to be packed. */
@@ -47,6 +49,8 @@ export interface OutcomeBundle {
   readonly number: number;
   readonly posts: number[];
   readonly claims: Plain[];
+  /** The texts of what was claimed. */
+  readonly texts: readonly string[];
   readonly settlements: number[];
   readonly steps: readonly (Forgotten | undefined)[];
   readonly bodies: Uint8Array;
@@ -85,7 +89,7 @@ const VERDICTS: readonly Settlement['verdict'][] = ['acknowledge', 'return', 'ex
 const NONE = -1;
 
 /** `nextArrival` is asked once for each message to a queue; a topic has its own order. */
-export function packPosts(postings: readonly Posting[], nextArrival: () => number): Plain[] {
+export function packPosts(postings: readonly Posting[], texts: Texts, nextArrival: () => number): Plain[] {
   const values: Plain[] = [];
   for (const { destination, kind, posted, messages, once } of postings) {
     const isTopic = kind === 'topic';
@@ -93,14 +97,15 @@ export function packPosts(postings: readonly Posting[], nextArrival: () => numbe
     values.push(messages.length);
     for (const { id, contentType, headers, body, rank, expires, delayedUntil } of messages) {
       const arrival = isTopic ? 0 : nextArrival();
-      values.push(id, contentType, headers, body.length, rank, expires, delayedUntil, arrival);
+      const type = contentType === null ? NONE : texts.add(contentType);
+      values.push(id, type, texts.add(headers), body.length, rank, expires, delayedUntil, arrival);
     }
   }
   return values;
 }
 
-export function unpackPosts(values: readonly Plain[], bodies: Uint8Array): HotPosting[] {
-  const next = reader(values);
+export function unpackPosts(values: readonly Plain[], texts: readonly string[], bodies: Uint8Array): HotPosting[] {
+  const next = reader(values, texts);
   const nextBody = bodyReader(bodies);
   const postings: HotPosting[] = [];
   while (next.more()) {
@@ -184,12 +189,13 @@ export const packSettleOutcome = (outcome: SettleOutcome | undefined): number =>
   outcome === undefined ? NONE : SETTLE_OUTCOMES.indexOf(outcome);
 export const unpackSettleOutcome = (value: number): SettleOutcome => SETTLE_OUTCOMES[value] as SettleOutcome;
 
-export function packClaimed(outcomes: readonly (readonly ClaimedMessage[] | undefined)[]): Plain[] {
+export function packClaimed(outcomes: readonly (readonly ClaimedMessage[] | undefined)[], texts: Texts): Plain[] {
+  const indexOf = (text: string | null): number => (text === null ? NONE : texts.add(text));
   const values: Plain[] = [];
   for (const claimed of outcomes) {
     values.push(claimed === undefined ? NONE : claimed.length);
     for (const { id, posted, contentType, headers, name, deliveries, body } of claimed ?? []) {
-      values.push(id, posted, contentType, headers, name, deliveries, body.length);
+      values.push(id, posted, indexOf(contentType), texts.add(headers), indexOf(name), deliveries, body.length);
     }
   }
   return values;
@@ -199,9 +205,10 @@ export function packClaimed(outcomes: readonly (readonly ClaimedMessage[] | unde
 export function unpackClaimed(
   claims: readonly Claim[],
   values: readonly Plain[],
+  texts: readonly string[],
   bodies: Uint8Array,
 ): (ClaimedMessage[] | undefined)[] {
-  const next = reader(values);
+  const next = reader(values, texts);
   const nextBody = bodyReader(bodies);
   return claims.map(({ destination, token }) => {
     const count = next.number();
@@ -248,14 +255,35 @@ function bodyReader({ buffer, byteOffset }: Uint8Array): (length: number) => Buf
   };
 }
 
+/** Texts that travel beside the values, each once; a value is the place of its text. */
+export interface Texts {
+  readonly all: readonly string[];
+  add(text: string): number;
+}
+
+export function gatherTexts(): Texts {
+  const all: string[] = [];
+  const places = new Map<string, number>();
+  return {
+    all,
+    add(text) {
+      const known = places.get(text);
+      if (known !== undefined) return known;
+      places.set(text, all.length);
+      return all.push(text) - 1;
+    },
+  };
+}
+
 /** Reads a list of values one by one. What they are is known: this file wrote them. */
-function reader(values: readonly Plain[]) {
+function reader(values: readonly Plain[], texts: readonly string[] = []) {
   let at = 0;
+  const number = (): number => values[at++] as number;
   return {
     more: () => at < values.length,
-    number: () => values[at++] as number,
+    number,
     numberOrNull: () => values[at++] as number | null,
-    text: () => values[at++] as string,
-    textOrNull: () => values[at++] as string | null,
+    text: () => texts[number()] as string,
+    textOrNull: () => texts[number()] ?? null,
   };
 }
