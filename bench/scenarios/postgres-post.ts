@@ -22,6 +22,10 @@ export const postgresPost: Scenario = {
         path,
       ),
     ]);
-    return ['one node', 'two nodes'].map((name) => ratioFigure(rounds, name, [name, 'SQLite']));
+    return [
+      ratioFigure(rounds, 'one node', ['one node', 'SQLite']),
+      // Nodes on one machine share its processors: that says how little they cost each other, not how fast two machines are.
+      { ...ratioFigure(rounds, 'two nodes', ['two nodes', 'SQLite']), judged: false },
+    ];
   },
 };
