@@ -25,6 +25,7 @@ import {
   gatherTexts,
   type HotSetup,
   type OutcomeBundle,
+  type PlacedPosting,
   packBodies,
   packClaims,
   packPosts,
@@ -62,7 +63,7 @@ interface Call<Question, Outcome> {
 
 /** Calls that travel together. */
 interface Bundle {
-  readonly posts: Call<Posting, PostOutcome>[];
+  readonly posts: Call<PlacedPosting, PostOutcome>[];
   readonly claims: Call<Claim, ClaimedMessage[]>[];
   readonly settlements: Call<Settlement, SettleOutcome>[];
   readonly steps: Call<ForgetStep, Forgotten>[];
@@ -89,6 +90,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
   let waitingBytes = 0;
   let scheduled = false;
   let hasVolatileRoom = true;
+  let closed = false;
 
   function openPort(): MessagePort {
     const opened = openStore(setup);
@@ -110,6 +112,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
     question: Question,
     bytes: number,
   ): Promise<Outcome> {
+    if (closed) return Promise.reject(new Problem('store-unavailable', 'the store is closed', retrySoon));
     if (waitingBytes > 0 && waitingBytes + bytes > MOST_WAITING_BYTES) {
       return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
     }
@@ -144,7 +147,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
         port.ref();
       }
       underWay.set(++sent, bundle);
-      const packed = pack(sent, bundle, nextArrival);
+      const packed = pack(sent, bundle);
       port?.postMessage(packed, [packed.bodies.buffer]);
     }
   }
@@ -163,18 +166,23 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
   }
 
   return {
-    post: (posting, bytes) => call(({ posts }) => posts, posting, bytes),
+    post(posting, bytes) {
+      // Now and not when it leaves: should no number be left, this caller alone is told.
+      const arrivals = posting.kind === 'topic' ? [] : posting.messages.map(nextArrival);
+      return call(({ posts }) => posts, { posting, arrivals }, bytes);
+    },
     claim: (claim) => call(({ claims }) => claims, claim, 0),
     settle: (settlement) => call(({ settlements }) => settlements, settlement, 0),
     forgetFinished: (step) => call(({ steps }) => steps, step, 0),
     hasVolatileRoom: () => hasVolatileRoom,
     async close() {
+      closed = true;
       if (underWay.size > 0 || waiting.length > 0) await new Promise<void>((resolve) => idle.push(resolve));
       if (port === undefined) return;
       port.ref();
-      const closed = once(port, 'close');
+      const ended = once(port, 'close');
       port.postMessage(CLOSE);
-      await closed;
+      await ended;
     },
   };
 }
@@ -197,17 +205,15 @@ function openStore(setup: HotSetup): MessagePort {
 function pack(
   number: number,
   { posts, claims, settlements, steps }: Bundle,
-  nextArrival: () => number,
 ): CallBundle & { bodies: Uint8Array<ArrayBuffer> } {
   const bodies: Uint8Array[] = [];
-  for (const { question } of posts) for (const { body } of question.messages) bodies.push(body);
+  for (const { question } of posts) for (const { body } of question.posting.messages) bodies.push(body);
   const texts = gatherTexts();
   return {
     number,
     posts: packPosts(
       posts.map(({ question }) => question),
       texts,
-      nextArrival,
     ),
     claims: packClaims(claims.map(({ question }) => question)),
     settlements: packSettlements(settlements.map(({ question }) => question)),

@@ -88,16 +88,21 @@ const VERDICTS: readonly Settlement['verdict'][] = ['acknowledge', 'return', 'ex
 /** Stands where a call failed. */
 const NONE = -1;
 
-/** `nextArrival` is asked once for each message to a queue; a topic has its own order. */
-export function packPosts(postings: readonly Posting[], texts: Texts, nextArrival: () => number): Plain[] {
+/** A posting with the places of its messages in the order of arrival; none for a topic, which has its own order. */
+export interface PlacedPosting {
+  readonly posting: Posting;
+  readonly arrivals: readonly number[];
+}
+
+export function packPosts(postings: readonly PlacedPosting[], texts: Texts): Plain[] {
   const values: Plain[] = [];
-  for (const { destination, kind, posted, messages, once } of postings) {
-    const isTopic = kind === 'topic';
-    values.push(destination, isTopic ? 1 : 0, posted, once?.chain ?? null, once?.n ?? 0, once?.expires ?? 0);
+  for (const { posting, arrivals } of postings) {
+    const { destination, kind, posted, messages, once } = posting;
+    values.push(destination, kind === 'topic' ? 1 : 0, posted, once?.chain ?? null, once?.n ?? 0, once?.expires ?? 0);
     values.push(messages.length);
-    for (const { id, contentType, headers, body, rank, expires, delayedUntil } of messages) {
-      const arrival = isTopic ? 0 : nextArrival();
+    for (const [index, { id, contentType, headers, body, rank, expires, delayedUntil }] of messages.entries()) {
       const type = contentType === null ? NONE : texts.add(contentType);
+      const arrival = arrivals[index] ?? 0;
       values.push(id, type, texts.add(headers), body.length, rank, expires, delayedUntil, arrival);
     }
   }
