@@ -18,6 +18,9 @@ export function mustPostAlone({ name, limits, once, kind, messages }: Posting): 
   return kind === 'topic' && messages.some((message) => message.delayedUntil !== null);
 }
 
+/** A chain is remembered as long as any of its links: one that was used may have been issued for longer than the next. */
+const LONGER = 'CASE WHEN once_chain.expires > excluded.expires THEN once_chain.expires ELSE excluded.expires END';
+
 export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> {
   const { destination, limits, name, once } = posting;
   // The destination's row is the root: a limit is counted by one poster at a time, a deletion waits or is seen.
@@ -38,7 +41,7 @@ export async function postAlone(tx: Tx, posting: Posting): Promise<PostOutcome> 
   if (once !== undefined) {
     const used = await tx.get(
       `INSERT INTO once_chain (chain, n, expires) VALUES ($1, $2, $3)
-       ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
+       ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = ${LONGER}
        WHERE once_chain.n = excluded.n - 1 RETURNING n`,
       [once.chain, once.n, once.expires],
     );

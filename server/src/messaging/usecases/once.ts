@@ -70,7 +70,7 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       const { chain, n, messageId, expires } = token;
       const now = store.now();
       if (expires <= now) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
-      const remembered = Math.ceil((now + lifetime + MARGIN) / HOUR) * HOUR;
+      const remembered = Math.ceil((Math.max(expires, now + lifetime) + MARGIN) / HOUR) * HOUR;
       const use = { chain, n, expires: remembered, ...(scope.batch ? { batch: true as const } : {}) };
       const { kind, name } = scope;
       let parcel: readonly Draft[];

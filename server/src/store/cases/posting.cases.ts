@@ -31,6 +31,25 @@ export function postingCases(subject: Subject): void {
       assert.equal((await subject.on.stored(topic)).length, 3);
     });
 
+    it('remembers a chain as long as any of its links', async () => {
+      const queue = await subject.on.create('queue');
+      const remembered = (chain: number) =>
+        subject.store.read((tx) =>
+          tx.get<{ expires: number }>('SELECT expires FROM once_chain WHERE chain = $1', [chain]),
+        );
+      for (const more of [{}, { limits: { length: 100 } }]) {
+        const chain = subject.store.nextId();
+        for (const [n, expires] of [
+          [1, 9_000],
+          [2, 5_000],
+          [3, 12_000],
+        ] as const) {
+          await subject.on.post(queue, [subject.on.message()], { once: { chain, n, expires }, ...more });
+          assert.equal((await remembered(chain))?.expires, Math.max(9_000, expires));
+        }
+      }
+    });
+
     it('does not use a link up when the destination is gone', async () => {
       const queue = await subject.on.create('queue');
       const chain = subject.store.nextId();

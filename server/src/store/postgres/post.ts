@@ -31,7 +31,7 @@ const USED = `used AS (
     INSERT INTO once_chain (chain, n, expires)
     SELECT chain, link, until FROM unnest($14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[])
       AS t (dest, chain, link, until) JOIN there USING (dest) ORDER BY chain
-    ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
+    ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = greatest(once_chain.expires, excluded.expires)
     WHERE once_chain.n = excluded.n - 1 RETURNING chain),`;
 
 const CONTENT = 'content_type, headers, substr($7::bytea, start, size)';

@@ -9,22 +9,29 @@ import { createBlockingTurn } from './turn.ts';
 
 const { file, turnMemory } = workerData as CheckpointSetup;
 const turn = createBlockingTurn(turnMemory);
-// Others may be at the database, and opening it looks at it.
-turn.take();
-const db = new DatabaseSync(file);
-db.exec('PRAGMA synchronous = FULL');
-const checkpoint = passiveCheckpoint(db);
-turn.give();
+let checkpoint: ReturnType<typeof passiveCheckpoint> | undefined;
+
+function open(): ReturnType<typeof passiveCheckpoint> {
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA synchronous = FULL');
+  return passiveCheckpoint(db);
+}
+
+function inTurn<T>(work: () => T): T {
+  turn.take();
+  try {
+    return work();
+  } finally {
+    turn.give();
+  }
+}
 
 function takeAll(): CheckpointReport {
   try {
+    // In a turn: others may be at the database, and opening it looks at it. Should it fail, the next time may be better.
+    checkpoint ??= inTurn(open);
     checkpoint();
-    turn.take();
-    try {
-      return { pagesLeft: checkpoint().pagesLeft };
-    } finally {
-      turn.give();
-    }
+    return { pagesLeft: inTurn(checkpoint).pagesLeft };
   } catch (error) {
     return { pagesLeft: 0, failure: (error as Error).message };
   }

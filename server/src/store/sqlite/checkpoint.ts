@@ -53,6 +53,7 @@ export function createCheckpointer(setup: CheckpointSetup, onError: (error: unkn
       onError(error);
       thread = undefined;
       running = false;
+      pages = 0;
     });
     return started;
   }

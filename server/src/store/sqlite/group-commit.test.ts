@@ -256,3 +256,16 @@ function limitPages(more: number): void {
   const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
   db.exec(`PRAGMA max_page_count = ${pages + more}`);
 }
+
+test('a slow look at the disk keeps no job from running', async () => {
+  const slow = createGroupCommit(createConnection(db), sqliteDialect('0'), {
+    ...hooks,
+    refuseGrowth() {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+      return undefined;
+    },
+  });
+  await slow.transaction((tx) => add(tx, 1));
+  assert.deepEqual(stored(), [1]);
+});

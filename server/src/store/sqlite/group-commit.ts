@@ -166,7 +166,7 @@ export function createGroupCommit(
         next < waiting.length &&
         jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
         bytes < MAX_GROUP_BYTES &&
-        performance.now() - started < maxMilliseconds
+        (jobs.length === 0 || performance.now() - started < maxMilliseconds)
       ) {
         const job = waiting[next++] as Job;
         const guarded = careful || !job.synchronous;

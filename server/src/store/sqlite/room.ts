@@ -18,6 +18,15 @@ export function createRoomKeeping(
     }
   }
 
+  function dropBallast(): boolean {
+    try {
+      return disk.dropBallast();
+    } catch {
+      // A disk that cannot be written at all.
+      return false;
+    }
+  }
+
   return {
     refuseGrowth() {
       const refusal = disk.refuseGrowth();
@@ -27,7 +36,7 @@ export function createRoomKeeping(
       return refusal;
     },
     full() {
-      const dropped = disk.dropBallast();
+      const dropped = dropBallast();
       return makeRoom() || dropped;
     },
   };

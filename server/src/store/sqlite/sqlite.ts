@@ -9,13 +9,13 @@ import { sqliteMessageTables } from '../migrations/0001-messaging.ts';
 import type { Store } from '../store.ts';
 import { createWaker } from '../waker.ts';
 import { createCheckpointer, passiveCheckpoint } from './checkpoint.ts';
-import { createConnection, explain } from './connection.ts';
+import { createConnection, explain, retrySoon } from './connection.ts';
 import { type DatabasePlace, databaseIn, openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createDiskReserve, type DiskReserve } from './disk.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createHotCalls } from './hot/calls.ts';
+import { openHotCalls } from './hot/calls.ts';
 import { createMessages } from './hot/messages.ts';
 import { createRoomKeeping } from './room.ts';
 import { createTurn, createTurnMemory } from './turn.ts';
@@ -67,13 +67,19 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
     await group.transaction((tx) => migrate(tx, 'sqlite'));
     const secret = await group.transaction(readSecret);
     const ids = await createIdBlocks(() => group.transaction(reserveIds));
-    const hot = createHotCalls({
+    const hot = await openHotCalls({
       setup: { place, turnMemory, folder, reserveBytes },
       nextArrival: ids.next,
       committed: checkpointer.committed,
     });
     const waker = createWaker();
     let closing: Promise<void> | undefined;
+
+    /** Runs jobs as long as the store is open. */
+    const run: Store['transaction'] = (job) =>
+      closing === undefined
+        ? group.transaction(job)
+        : Promise.reject(new Problem('store-unavailable', 'the store is closed', retrySoon));
 
     const close = async (): Promise<void> => {
       await hot.close();
@@ -89,15 +95,15 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
       dialect,
       messages: createMessages(group, hot),
       now,
-      transaction: (job) => group.transaction(job),
-      read: (job) => group.transaction(job),
-      snapshot: (job) => group.transaction(job),
+      transaction: run,
+      read: run,
+      snapshot: run,
       nextId: ids.next,
       secret,
       announce: waker.tell,
       listen: waker.listen,
       ping: async () => {
-        await group.transaction((tx) => tx.get('SELECT 1'));
+        await run((tx) => tx.get('SELECT 1'));
       },
       close: () => (closing ??= close()),
     };

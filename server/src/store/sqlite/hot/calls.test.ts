@@ -27,6 +27,7 @@ test('what is called before the store closes is still carried out', async () => 
   await store.close();
   assert.deepEqual(new Set(await Promise.all(posted)), new Set(['stored']));
   await assert.rejects(on.claim(queue), /closed/);
+  await assert.rejects(on.create('queue'), /closed/);
   const again = await openSqlite(folder);
   assert.equal((await using(again).stored(queue)).length, messages.length);
   await again.close();

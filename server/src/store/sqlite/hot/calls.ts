@@ -20,19 +20,21 @@ import { retrySoon } from '../connection.ts';
 import type { Opening } from './thread.ts';
 import {
   type CallBundle,
+  type CallPlace,
   type CarriedFailure,
   CLOSE,
   gatherTexts,
   type HotSetup,
+  type OpenedMessage,
   type OutcomeBundle,
   type PlacedPosting,
   packBodies,
   packClaims,
   packPosts,
   packSettlements,
+  postOutcomeOf,
+  settleOutcomeOf,
   unpackClaimed,
-  unpackPostOutcome,
-  unpackSettleOutcome,
 } from './wire.ts';
 
 const MOST_UNDER_WAY = 8;
@@ -68,10 +70,12 @@ interface Bundle {
   readonly settlements: Call<Settlement, SettleOutcome>[];
   readonly steps: Call<ForgetStep, Forgotten>[];
   calls: number;
+  /** Calls without an outcome, once it is under way. */
+  left: number;
   bytes: number;
 }
 
-const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], steps: [], calls: 0, bytes: 0 });
+const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], steps: [], calls: 0, left: 0, bytes: 0 });
 
 export interface HotOptions {
   readonly setup: HotSetup;
@@ -80,8 +84,9 @@ export interface HotOptions {
   readonly committed: (jobs: number, bytes: number) => void;
 }
 
-export function createHotCalls({ setup, nextArrival, committed }: HotOptions): HotCalls {
-  let port: MessagePort | undefined;
+/** Resolves when the thread has opened the database. */
+export async function openHotCalls({ setup, nextArrival, committed }: HotOptions): Promise<HotCalls> {
+  const port = await openPort(setup);
   /** The last of them still takes calls. */
   const waiting: Bundle[] = [];
   const underWay = new Map<number, Bundle>();
@@ -91,12 +96,6 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
   let scheduled = false;
   let hasVolatileRoom = true;
   let closed = false;
-
-  function openPort(): MessagePort {
-    const opened = openStore(setup);
-    opened.on('message', receive);
-    return opened;
-  }
 
   function bundleFor(bytes: number): Bundle {
     const last = waiting.at(-1);
@@ -142,28 +141,59 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
       const bundle = waiting.shift();
       if (bundle === undefined) return;
       if (underWay.size === 0) {
-        port ??= openPort();
         // A call that waits for its outcome keeps the process alive.
         port.ref();
       }
       underWay.set(++sent, bundle);
+      bundle.left = bundle.calls;
       const packed = pack(sent, bundle);
-      port?.postMessage(packed, [packed.bodies.buffer]);
+      port.postMessage(packed, [packed.bodies.buffer]);
     }
   }
 
+  const bundleOf = ({ bundle }: CallPlace): Bundle => underWay.get(bundle) as Bundle;
+
+  /** One call of a bundle has its outcome. */
+  function done({ bundle }: CallPlace): void {
+    const found = underWay.get(bundle) as Bundle;
+    found.left--;
+    if (found.left > 0) return;
+    underWay.delete(bundle);
+    waitingBytes -= found.bytes;
+  }
+
   function receive(outcomes: OutcomeBundle): void {
-    const bundle = underWay.get(outcomes.number) as Bundle;
-    underWay.delete(outcomes.number);
-    waitingBytes -= bundle.bytes;
     hasVolatileRoom = outcomes.hasVolatileRoom;
     committed(outcomes.written.jobs, outcomes.written.bytes);
-    settleAll(bundle, outcomes);
+    for (const [call, outcome] of numbered(outcomes.settlements)) {
+      bundleOf(call).settlements[call.index]?.resolve(settleOutcomeOf(outcome));
+      done(call);
+    }
+    for (const [call, outcome] of numbered(outcomes.posts)) {
+      bundleOf(call).posts[call.index]?.resolve(postOutcomeOf(outcome));
+      done(call);
+    }
+    const claimOf = (call: CallPlace): Claim => (bundleOf(call).claims[call.index] as Call<Claim, unknown>).question;
+    for (const { call, messages } of unpackClaimed(outcomes, claimOf)) {
+      bundleOf(call).claims[call.index]?.resolve(messages);
+      done(call);
+    }
+    for (const { call, forgotten } of outcomes.steps) {
+      bundleOf(call).steps[call.index]?.resolve(forgotten);
+      done(call);
+    }
+    for (const failure of outcomes.failures) {
+      bundleOf(failure.call)[failure.kind][failure.call.index]?.reject(revive(failure));
+      done(failure.call);
+    }
     if (waiting.length > 0) send();
     if (underWay.size > 0) return;
-    port?.unref();
+    port.unref();
     for (const resolve of idle.splice(0)) resolve();
   }
+
+  port.on('message', receive);
+  port.unref();
 
   return {
     post(posting, bytes) {
@@ -178,7 +208,6 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
     async close() {
       closed = true;
       if (underWay.size > 0 || waiting.length > 0) await new Promise<void>((resolve) => idle.push(resolve));
-      if (port === undefined) return;
       port.ref();
       const ended = once(port, 'close');
       port.postMessage(CLOSE);
@@ -190,7 +219,7 @@ export function createHotCalls({ setup, nextArrival, committed }: HotOptions): H
 let thread: Worker | undefined;
 
 /** A line to the thread of the hot paths, which is started for the first store and serves all of this process. */
-function openStore(setup: HotSetup): MessagePort {
+async function openPort(setup: HotSetup): Promise<MessagePort> {
   if (thread === undefined) {
     // Nothing listens to its errors: they end the process, since nobody could be answered any more.
     thread = new Worker(new URL('./thread.ts', import.meta.url), { name: 'hot paths' });
@@ -199,7 +228,18 @@ function openStore(setup: HotSetup): MessagePort {
   const { port1, port2 } = new MessageChannel();
   const opening: Opening = { setup, port: port2 };
   thread.postMessage(opening, [port2]);
-  return port1;
+  const [{ opened, message, errcode }] = (await once(port1, 'message')) as [OpenedMessage];
+  if (opened) return port1;
+  port1.close();
+  throw Object.assign(new Error(message), errcode !== undefined && { errcode });
+}
+
+/** Outcomes that are numbers: each with the place of its call. */
+function* numbered(values: readonly number[]): Iterable<[CallPlace, number]> {
+  for (let at = 0; at < values.length; at += 3) {
+    const [bundle, index, outcome] = values.slice(at, at + 3) as [number, number, number];
+    yield [{ bundle, index }, outcome];
+  }
 }
 
 function pack(
@@ -221,25 +261,6 @@ function pack(
     texts: texts.all,
     bodies: packBodies(bodies),
   };
-}
-
-function settleAll(
-  bundle: Bundle,
-  { posts, claims, texts, settlements, steps, bodies, failures }: OutcomeBundle,
-): void {
-  for (const failure of failures) bundle[failure.kind][failure.index]?.reject(revive(failure));
-  // Those that were rejected are settled: what is resolved for them has no effect.
-  for (const [index, each] of bundle.settlements.entries())
-    each.resolve(unpackSettleOutcome(settlements[index] as number));
-  for (const [index, each] of bundle.posts.entries()) each.resolve(unpackPostOutcome(posts[index] as number));
-  for (const [index, each] of bundle.steps.entries()) each.resolve(steps[index] as Forgotten);
-  const claimed = unpackClaimed(
-    bundle.claims.map(({ question }) => question),
-    claims,
-    texts,
-    bodies,
-  );
-  for (const [index, each] of bundle.claims.entries()) each.resolve(claimed[index] as ClaimedMessage[]);
 }
 
 function revive({ code, message, stack }: CarriedFailure): Error {

@@ -13,6 +13,9 @@ const SMALL = 16 * 1024;
 /** How much content claims take into memory before the rest of them have to ask again. */
 const MAX_BYTES_TOGETHER = 32 * 1024 * 1024;
 
+/** About what taking a message writes. */
+const ROW_BYTES = 200;
+
 interface Head {
   readonly id: number;
   readonly size: number;
@@ -135,10 +138,13 @@ function gatherClaims(
         if (waiting.get(claim.destination) === batch) waiting.delete(claim.destination);
       };
       group
-        .submit(() => {
-          close();
-          return claimTogether(batch.claims.map((each) => each.claim));
-        })
+        .submit(
+          () => {
+            close();
+            return claimTogether(batch.claims.map((each) => each.claim));
+          },
+          { bytes: claim.max * ROW_BYTES },
+        )
         .then(
           (outcomes) => {
             for (const [index, each] of batch.claims.entries()) each.resolve(outcomes[index] ?? ask(each.claim));

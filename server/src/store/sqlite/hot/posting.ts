@@ -8,6 +8,9 @@ import type { ArrivingMessage, HotPosting } from './wire.ts';
 const MESSAGE = ['id', 'dest', 'pos', 'posted', 'content_type', 'headers', 'expires', 'body'];
 const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries', 'token', 'size'];
 
+/** About what a message writes beside its content: its rows and their places in the indexes. */
+const ROW_BYTES = 300;
+
 export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: HotPosting) => Promise<PostOutcome> {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     message: createRowBuffer(db, `${schema}.message`, MESSAGE),
@@ -22,7 +25,7 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
   const useNextLink = db.prepare('UPDATE once_chain SET n = ?2 WHERE chain = ?1 AND n = ?2 - 1 AND expires >= ?3');
   const useLink = db.prepare(
     `INSERT INTO once_chain (chain, n, expires) VALUES (?, ?, ?)
-     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = excluded.expires
+     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = max(once_chain.expires, excluded.expires)
      WHERE once_chain.n = excluded.n - 1 RETURNING n`,
   );
   /** Destinations that were seen by posts of this group. No other job has run since, so they are still there. */
@@ -85,7 +88,7 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
     let bytes = 0;
     let grows = false;
     for (const { id, body, headers } of posting.messages) {
-      bytes += body.length + headers.length;
+      bytes += body.length + headers.length + ROW_BYTES;
       if (!isVolatile(id)) grows = true;
     }
     return group.submit(() => post(posting), { bytes, grows, behind });

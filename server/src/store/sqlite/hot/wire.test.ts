@@ -5,19 +5,20 @@ import fc from 'fast-check';
 import type { Claim, ClaimedMessage, Posting, PostOutcome, Settlement, SettleOutcome } from '../../store.ts';
 import {
   gatherTexts,
+  LARGE_BODY,
   packBodies,
   packClaimed,
   packClaims,
-  packPostOutcome,
   packPosts,
   packSettlements,
-  packSettleOutcome,
+  postOutcomeNumber,
+  postOutcomeOf,
+  settleOutcomeNumber,
+  settleOutcomeOf,
   unpackClaimed,
   unpackClaims,
-  unpackPostOutcome,
   unpackPosts,
   unpackSettlements,
-  unpackSettleOutcome,
 } from './wire.ts';
 
 /** Objects as the service makes them. */
@@ -112,14 +113,14 @@ test('claims, verdicts and outcomes arrive as they were sent', () => {
       (claims, settlements, posts, settled) => {
         assert.deepEqual(unpackClaims(carried(packClaims(claims))), claims);
         assert.deepEqual(unpackSettlements(carried(packSettlements(settlements))), settlements);
-        assert.deepEqual(posts.map(packPostOutcome).map(unpackPostOutcome), posts);
-        assert.deepEqual(settled.map(packSettleOutcome).map(unpackSettleOutcome), settled);
+        assert.deepEqual(posts.map(postOutcomeNumber).map(postOutcomeOf), posts);
+        assert.deepEqual(settled.map(settleOutcomeNumber).map(settleOutcomeOf), settled);
       },
     ),
   );
 });
 
-test('what was claimed comes back with what the claim said itself; a claim that failed has nothing', () => {
+test('what was claimed comes back with what the claim said itself, large bodies by themselves', () => {
   const message = record({
     id: number,
     posted: number,
@@ -127,20 +128,29 @@ test('what was claimed comes back with what the claim said itself; a claim that 
     headers: text,
     name: textOrNull,
     deliveries: fc.nat(),
-    body,
+    body: fc.oneof(
+      body,
+      fc.constantFrom(LARGE_BODY - 1, LARGE_BODY, LARGE_BODY + 1).map((size) => Buffer.alloc(size, 7)),
+    ),
   });
-  const answered = fc.tuple(claim, fc.option(fc.array(message, { maxLength: 3 })));
+  const answered = fc.tuple(claim, fc.nat(), fc.array(message, { maxLength: 3 }));
   fc.assert(
     fc.property(fc.array(answered, { maxLength: 5 }), (calls) => {
-      const claims = calls.map(([each]) => each);
-      const outcomes = calls.map(([{ destination, token }, messages]) =>
-        messages?.map((each): ClaimedMessage => ({ ...each, destination, token, position: null })),
-      );
-      const packed = packBodies(outcomes.flatMap((each) => each?.map(({ body }) => body) ?? []));
+      const claimed = calls.map(([{ destination, token }, bundle, messages], index) => ({
+        call: { bundle, index },
+        messages: messages.map((each): ClaimedMessage => ({ ...each, destination, token, position: null })),
+      }));
       const texts = gatherTexts();
-      const values = packClaimed(outcomes, texts);
-      const sent = carried({ values, texts: texts.all, bodies: packed }, [packed.buffer]);
-      assert.deepEqual(unpackClaimed(claims, sent.values, sent.texts, sent.bodies), outcomes);
+      const all = claimed.flatMap(({ messages }) => messages.map((each) => each.body));
+      const bodies = packBodies(all.filter(({ length }) => length < LARGE_BODY));
+      const largeBodies = all.filter(({ length }) => length >= LARGE_BODY);
+      const sent = carried({ claims: packClaimed(claimed, texts), texts: texts.all, bodies, largeBodies }, [
+        bodies.buffer,
+      ]);
+      assert.deepEqual(
+        unpackClaimed(sent, ({ index }) => (calls[index] as (typeof calls)[number])[0]),
+        claimed,
+      );
     }),
   );
 });

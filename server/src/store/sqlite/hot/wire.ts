@@ -15,6 +15,7 @@ import type {
   Settlement,
   SettleOutcome,
 } from '../../store.ts';
+import { asBuffer } from '../connection.ts';
 import type { DatabasePlace } from '../database.ts';
 
 type Plain = number | null;
@@ -43,32 +44,48 @@ export interface CallBundle {
   readonly bodies: Uint8Array;
 }
 
-/** Outcomes as they travel, in the order of the calls. Those that failed have no outcome. */
+/**
+ * Outcomes as they travel: of all calls that were done at one time, whatever bundle they came with. Each begins with the
+ * number of its bundle and its place among the calls of its kind there.
+ */
 export interface OutcomeBundle {
-  /** Of the bundle of calls. */
-  readonly number: number;
-  readonly posts: number[];
-  readonly claims: Plain[];
+  readonly posts: readonly number[];
+  readonly settlements: readonly number[];
+  readonly claims: readonly Plain[];
   /** The texts of what was claimed. */
   readonly texts: readonly string[];
-  readonly settlements: number[];
-  readonly steps: readonly (Forgotten | undefined)[];
-  readonly bodies: Uint8Array;
+  readonly steps: readonly { readonly call: CallPlace; readonly forgotten: Forgotten }[];
   readonly failures: readonly CarriedFailure[];
+  /** Of what was claimed: small ones in one piece, each larger one by itself, since a slow client may hold it for long. */
+  readonly bodies: Uint8Array;
+  readonly largeBodies: readonly Uint8Array[];
   /** What the commits since the last bundle wrote. */
   readonly written: { readonly jobs: number; readonly bytes: number };
   readonly hasVolatileRoom: boolean;
 }
 
-export interface CarriedFailure {
-  readonly kind: CallKind;
+export type CallKind = 'posts' | 'claims' | 'settlements' | 'steps';
+
+/** Where a call stands: in which bundle, and at which place among those of its kind. */
+export interface CallPlace {
+  readonly bundle: number;
   readonly index: number;
+}
+
+export interface CarriedFailure {
+  readonly call: CallPlace;
+  readonly kind: CallKind;
   readonly code: string | undefined;
   readonly message: string;
   readonly stack: string | undefined;
 }
 
-export type CallKind = 'posts' | 'claims' | 'settlements' | 'steps';
+/** Said by the other thread when it has opened the database, or why it could not. */
+export interface OpenedMessage {
+  readonly opened: boolean;
+  readonly errcode?: number;
+  readonly message?: string;
+}
 
 /** A message with its place in the order of arrival. */
 export interface ArrivingMessage extends NewMessage {
@@ -85,7 +102,7 @@ const POST_OUTCOMES: readonly PostOutcome[] = ['stored', 'no-destination', 'once
 const SETTLE_OUTCOMES: readonly SettleOutcome[] = ['done', 'dead', 'overtaken', 'gone'];
 const VERDICTS: readonly Settlement['verdict'][] = ['acknowledge', 'return', 'extend'];
 
-/** Stands where a call failed. */
+/** Stands where there is no text. */
 const NONE = -1;
 
 /** A posting with the places of its messages in the order of arrival; none for a topic, which has its own order. */
@@ -186,41 +203,44 @@ export function unpackSettlements(values: readonly (number | null)[]): Settlemen
   return settlements;
 }
 
-export const packPostOutcome = (outcome: PostOutcome | undefined): number =>
-  outcome === undefined ? NONE : POST_OUTCOMES.indexOf(outcome);
-export const unpackPostOutcome = (value: number): PostOutcome => POST_OUTCOMES[value] as PostOutcome;
+export const postOutcomeNumber = (outcome: PostOutcome): number => POST_OUTCOMES.indexOf(outcome);
+export const postOutcomeOf = (value: number): PostOutcome => POST_OUTCOMES[value] as PostOutcome;
 
-export const packSettleOutcome = (outcome: SettleOutcome | undefined): number =>
-  outcome === undefined ? NONE : SETTLE_OUTCOMES.indexOf(outcome);
-export const unpackSettleOutcome = (value: number): SettleOutcome => SETTLE_OUTCOMES[value] as SettleOutcome;
+export const settleOutcomeNumber = (outcome: SettleOutcome): number => SETTLE_OUTCOMES.indexOf(outcome);
+export const settleOutcomeOf = (value: number): SettleOutcome => SETTLE_OUTCOMES[value] as SettleOutcome;
 
-export function packClaimed(outcomes: readonly (readonly ClaimedMessage[] | undefined)[], texts: Texts): Plain[] {
-  const indexOf = (text: string | null): number => (text === null ? NONE : texts.add(text));
+/** What one call claimed. */
+export interface ClaimedByCall {
+  readonly call: CallPlace;
+  readonly messages: readonly ClaimedMessage[];
+}
+
+export function packClaimed(claimed: readonly ClaimedByCall[], texts: Texts): Plain[] {
   const values: Plain[] = [];
-  for (const claimed of outcomes) {
-    values.push(claimed === undefined ? NONE : claimed.length);
-    for (const { id, posted, contentType, headers, name, deliveries, body } of claimed ?? []) {
+  const indexOf = (text: string | null): number => (text === null ? NONE : texts.add(text));
+  for (const { call, messages } of claimed) {
+    values.push(call.bundle, call.index, messages.length);
+    for (const { id, posted, contentType, headers, name, deliveries, body } of messages) {
       values.push(id, posted, indexOf(contentType), texts.add(headers), indexOf(name), deliveries, body.length);
     }
   }
   return values;
 }
 
-/** `claims` are those asked for: what they say themselves does not travel back. */
+/** `claimOf` gives the claim of a call: what it said itself does not travel back. */
 export function unpackClaimed(
-  claims: readonly Claim[],
-  values: readonly Plain[],
-  texts: readonly string[],
-  bodies: Uint8Array,
-): (ClaimedMessage[] | undefined)[] {
-  const next = reader(values, texts);
-  const nextBody = bodyReader(bodies);
-  return claims.map(({ destination, token }) => {
-    const count = next.number();
-    if (count === NONE) return undefined;
-    const claimed: ClaimedMessage[] = [];
-    for (let left = count; left > 0; left--) {
-      claimed.push({
+  { claims, texts, bodies, largeBodies }: Pick<OutcomeBundle, 'claims' | 'texts' | 'bodies' | 'largeBodies'>,
+  claimOf: (call: CallPlace) => Claim,
+): { call: CallPlace; messages: ClaimedMessage[] }[] {
+  const next = reader(claims, texts);
+  const nextBody = bodyReader(bodies, largeBodies);
+  const claimed: { call: CallPlace; messages: ClaimedMessage[] }[] = [];
+  while (next.more()) {
+    const call = { bundle: next.number(), index: next.number() };
+    const { destination, token } = claimOf(call);
+    const messages: ClaimedMessage[] = [];
+    for (let left = next.number(); left > 0; left--) {
+      messages.push({
         id: next.number(),
         destination,
         position: null,
@@ -233,8 +253,9 @@ export function unpackClaimed(
         body: nextBody(next.number()),
       });
     }
-    return claimed;
-  });
+    claimed.push({ call, messages });
+  }
+  return claimed;
 }
 
 /** All bodies in one piece of memory of its own, so that it can change hands. */
@@ -250,10 +271,15 @@ export function packBodies(bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return packed;
 }
 
-/** Takes one body after another out of what was packed, without a copy. */
-function bodyReader({ buffer, byteOffset }: Uint8Array): (length: number) => Buffer {
+/** From this size on a claimed body travels by itself. */
+export const LARGE_BODY = 64 * 1024;
+
+/** Takes one body after another out of what was packed, and the large ones that travelled beside it, without a copy. */
+function bodyReader({ buffer, byteOffset }: Uint8Array, large?: readonly Uint8Array[]): (length: number) => Buffer {
   let at = byteOffset;
+  let taken = 0;
   return (length) => {
+    if (large !== undefined && length >= LARGE_BODY) return asBuffer(large[taken++] as Uint8Array);
     const body = Buffer.from(buffer, at, length);
     at += length;
     return body;
