@@ -42,6 +42,28 @@ forEachEngine('refusals', (engine) => {
     assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
   });
 
+  test('a queue is not its own dead-letter queue', async () => {
+    const { url } = waypost();
+    const documents = {
+      'application/x-www-form-urlencoded': 'name=self&dead-letter=self',
+      'application/json': '{"name":"self","dead-letter":"self"}',
+      'application/xml': '<queue name="self"><dead-letter>self</dead-letter></queue>',
+    };
+    for (const [type, body] of Object.entries(documents)) {
+      for (const [method, path] of [
+        ['POST', '/queues'],
+        ['PUT', '/queues/self'],
+      ] as const) {
+        const answer = await request(url + path, { method, headers: { 'Content-Type': type }, body });
+        assert.equal(answer.status, 422, `${method} ${type}`);
+        const { detail, errors } = answer.json<{ detail: string; errors: unknown }>();
+        assert.equal(detail, 'dead-letter must be another queue than this one');
+        assert.deepEqual(errors, [{ pointer: '/dead-letter', detail: 'must be another queue than this one' }]);
+      }
+    }
+    assert.equal((await request(`${url}/queues/self`)).status, 404);
+  });
+
   test('who creates a destination that is there is led to it', async () => {
     for (const kind of ['queue', 'topic']) {
       const headers = { 'Content-Type': 'application/json' };
