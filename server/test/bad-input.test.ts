@@ -65,6 +65,20 @@ forEachEngine('malformed requests', (engine) => {
     );
   });
 
+  test('a body that is coded beneath its chunks is refused, and nothing that follows it is read', async () => {
+    const head = 'POST /queues/bad HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n';
+    const coded = Buffer.from(`${head}1\r\nx\r\n0\r\n\r\n`);
+    const answers = await converse(waypost.port, Buffer.concat([coded, requestBytes('GET /')]), { answers: 2 });
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers.connection]),
+      [[400, 'close']],
+    );
+    assert.match(
+      answers[0]?.body.toString() ?? '',
+      /only Transfer-Encoding understood here is chunked, not gzip, chunked/,
+    );
+  });
+
   test('a refusal reaches a client that sends everything before it reads', async () => {
     for (let round = 0; round < 10; round += 1) {
       const body = Buffer.alloc(16 * MAX_BODY);
@@ -87,6 +101,11 @@ forEachEngine('malformed requests', (engine) => {
       [
         'an expectation that is known',
         requestBytes('POST /queues/odd', { body: 'x', headers: { Expect: '100-continue' } }),
+        204,
+      ],
+      [
+        'chunks under another spelling',
+        Buffer.from('POST /queues/odd HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'),
         204,
       ],
       ['a preference nobody can read', requestBytes('GET /', { headers: { Prefer: 'wait=soon, "' } }), 200],

@@ -115,6 +115,19 @@ const framing: BadRequest[] = [
   ),
   raw('an encoding nobody knows', [POST, HOST, 'Transfer-Encoding: gzip', '', ''], 400, 'bad-request'),
   raw('chunked, but not last', [POST, HOST, 'Transfer-Encoding: chunked, gzip', '', '0', '', ''], 400, 'bad-request'),
+  raw(
+    'compressed, then chunked',
+    [POST, HOST, 'Transfer-Encoding: gzip, chunked', '', '0', '', ''],
+    400,
+    'bad-request',
+  ),
+  raw(
+    'compressed, then chunked, in two fields',
+    [POST, HOST, 'Transfer-Encoding: gzip', 'Transfer-Encoding: chunked', '', '0', '', ''],
+    400,
+    'bad-request',
+  ),
+  raw('chunked twice', [POST, HOST, 'Transfer-Encoding: chunked, chunked', '', '0', '', ''], 400, 'bad-request'),
   raw('nearly chunked', [POST, HOST, 'Transfer-Encoding: xchunked', '', '0', '', ''], 400, 'bad-request'),
   raw(
     'chunks in HTTP/1.0',

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { forEachEngine } from '../../testing/engines.ts';
 import { request } from '../../testing/http.ts';
 import { converse } from '../../testing/raw.ts';
@@ -40,6 +41,59 @@ forEachEngine('refusals', (engine) => {
       assert.equal(state, 'leased', body);
     }
     assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
+  });
+
+  test('a queue is not its own dead-letter queue', async () => {
+    const { url } = waypost();
+    const documents = {
+      'application/x-www-form-urlencoded': 'name=self&dead-letter=self',
+      'application/json': '{"name":"self","dead-letter":"self"}',
+      'application/xml': '<queue name="self"><dead-letter>self</dead-letter></queue>',
+    };
+    for (const [type, body] of Object.entries(documents)) {
+      for (const [method, path] of [
+        ['POST', '/queues'],
+        ['PUT', '/queues/self'],
+      ] as const) {
+        const answer = await request(url + path, { method, headers: { 'Content-Type': type }, body });
+        assert.equal(answer.status, 422, `${method} ${type}`);
+        const { detail, errors } = answer.json<{ detail: string; errors: unknown }>();
+        assert.equal(detail, 'dead-letter must be another queue than this one');
+        assert.deepEqual(errors, [{ pointer: '/dead-letter', detail: 'must be another queue than this one' }]);
+      }
+    }
+    assert.equal((await request(`${url}/queues/self`)).status, 404);
+  });
+
+  test('a batch that is compressed as a whole is refused, and its once-only link stays unused', async () => {
+    const { url } = waypost();
+    await request(`${url}/queues/coded`, { method: 'PUT' });
+    const queue = await request(`${url}/queues/coded`);
+    const once = (await request(queue.link('post-batch-once'), { method: 'POST' })).link('create-next');
+    const batches = {
+      'multipart/mixed; boundary=cut': '--cut\r\nContent-Encoding: gzip\r\n\r\nx\r\n--cut--\r\n',
+      'application/atom+xml':
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><content type="text">x</content></entry></feed>',
+    };
+    for (const [type, body] of Object.entries(batches)) {
+      const send = (target: string, coding: string, content: string | Buffer) => {
+        const headers = { 'Content-Type': type, 'Content-Encoding': coding };
+        return request(target, { method: 'POST', headers, body: content });
+      };
+      for (const target of [queue.link('post-batch'), once]) {
+        for (const content of [body, gzipSync(body)]) {
+          const answer = await send(target, 'gzip', content);
+          assert.equal(answer.status, 415, type);
+          assert.equal(answer.headers['accept-encoding'], 'identity');
+          const { detail } = answer.json<{ detail: string }>();
+          assert.equal(detail, 'a batch is read without Content-Encoding, not as gzip');
+        }
+      }
+      assert.equal((await send(queue.link('post-batch'), 'identity', body)).status, 201, type);
+    }
+    assert.equal((await request(once)).status, 204);
+    const { counts } = (await request(`${url}/queues/coded`)).json<{ counts: { available: number } }>();
+    assert.equal(counts.available, 2);
   });
 
   test('who creates a destination that is there is led to it', async () => {

@@ -32,18 +32,22 @@ export function mediaTypeOf(request: Request): string | undefined {
 export function readFields(request: Request, options: InputOptions): InputFields {
   if (request.body.length === 0) return {};
   const type = mediaTypeOf(request);
-  const coding = request.headers['content-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported-media-type', `a document is read without Content-Encoding, not as ${coding}`, {
-      headers: { 'Accept-Encoding': 'identity', 'Accept-Post': acceptedTypes(options).join(', ') },
-    });
-  }
+  refuseCoding(request, 'a document', acceptedTypes(options));
   if (type === 'application/json' || type?.endsWith('+json')) return readJson(request.body);
   if (type === 'application/xml' || type === 'text/xml' || (type !== undefined && options.xmlTypes?.includes(type))) {
     return xmlFields(readXml(request.body, options.element));
   }
   if (type === FORM && options.forms !== false) return readForm(request.body);
   throw unsupported(type, acceptedTypes(options));
+}
+
+/** Throws 415 when a body that is read here was compressed: `what` names such bodies. */
+export function refuseCoding({ headers }: Request, what: string, accepted: readonly string[]): void {
+  const coding = headers['content-encoding'];
+  if (coding === undefined || coding.toLowerCase() === 'identity') return;
+  throw new Problem('unsupported-media-type', `${what} is read without Content-Encoding, not as ${shown(coding)}`, {
+    headers: { 'Accept-Encoding': 'identity', 'Accept-Post': accepted.join(', ') },
+  });
 }
 
 export function unsupported(type: string | undefined, accepted: readonly string[]): Problem {

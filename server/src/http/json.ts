@@ -17,24 +17,39 @@ export function parseJson(body: Buffer): unknown {
   }
   const twice = memberGivenTwice(text);
   if (twice === undefined) return value;
-  throw new Problem('bad-body', `${shown(twice)} must be given once`, {
-    errors: [{ pointer: pointerTo(twice), detail: 'must be given once' }],
+  throw new Problem('bad-body', `${shown(String(twice.at(-1)))} must be given once`, {
+    errors: [{ pointer: pointerAlong(twice), detail: 'must be given once' }],
   });
 }
 
-/** The name of the first member that its object has already; undefined when there is none. `text` is valid JSON. */
-export function memberGivenTwice(text: string): string | undefined {
-  /** What encloses the place that was reached: the names of an object's members so far, or null for an array. */
-  const enclosing: (Set<string> | null)[] = [];
+/** More steps than this are not shown: whoever nests so deep is told of the outermost. */
+const MOST_STEPS = 20;
+
+function pointerAlong(path: readonly (string | number)[]): string {
+  const pointer = path.slice(0, MOST_STEPS).map((step) => pointerTo(String(step)));
+  return `${pointer.join('')}${path.length > MOST_STEPS ? '/…' : ''}`;
+}
+
+/** What encloses the place that the scan has reached. */
+interface Enclosing {
+  /** The names of an object's members so far; null for an array. */
+  readonly names: Set<string> | null;
+  /** The member or the place in the array that was reached. */
+  step: string | number;
+}
+
+/** The way to the first member that its object has already; undefined when there is none. `text` is valid JSON. */
+export function memberGivenTwice(text: string): (string | number)[] | undefined {
+  const enclosing: Enclosing[] = [];
   let isName = false;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '{':
-        enclosing.push(new Set());
+        enclosing.push({ names: new Set(), step: '' });
         isName = true;
         break;
       case '[':
-        enclosing.push(null);
+        enclosing.push({ names: null, step: 0 });
         isName = false;
         break;
       case '}':
@@ -42,16 +57,19 @@ export function memberGivenTwice(text: string): string | undefined {
         enclosing.pop();
         isName = false;
         break;
-      case ',':
-        isName = enclosing.at(-1) !== null;
+      case ',': {
+        const inner = enclosing.at(-1);
+        isName = inner?.names !== null;
+        if (typeof inner?.step === 'number') inner.step++;
         break;
+      }
       case '"': {
         const end = endOfString(text, at);
-        if (isName) {
-          const name = JSON.parse(text.slice(at, end + 1)) as string;
-          const names = enclosing.at(-1);
-          if (names?.has(name)) return name;
-          names?.add(name);
+        const inner = enclosing.at(-1);
+        if (isName && inner !== undefined) {
+          inner.step = JSON.parse(text.slice(at, end + 1)) as string;
+          if (inner.names?.has(inner.step)) return enclosing.map(({ step }) => step);
+          inner.names?.add(inner.step);
         }
         isName = false;
         at = end;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import { newRequestId } from '../ids.ts';
-import { Problem } from '../problems.ts';
+import { Problem, shown } from '../problems.ts';
 import type { Answer } from './answer.ts';
 import { type BaseUrlOptions, baseOf } from './base-url.ts';
 import type { BodyReader } from './body.ts';
@@ -136,9 +136,16 @@ export function createRouter(options: RouterOptions): Dispatch {
 /** What the parser lets pass although HTTP/1.1 does not allow it, or Waypost does not speak it. */
 function checkMessage({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
   if (httpVersionMajor !== 1) throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
+  const coding = headers['transfer-encoding'];
   // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
-  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
+  if (httpVersionMinor === 0 && coding !== undefined) {
     throw new Problem('bad-request', 'HTTP/1.0 knows no Transfer-Encoding', { headers: { Connection: 'close' } });
+  }
+  // The parser undoes chunks only: what was compressed beneath them would be stored as if it were the content.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new Problem('bad-request', `the only Transfer-Encoding understood here is chunked, not ${shown(coding)}`, {
+      headers: { Connection: 'close' },
+    });
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', 'the only expectation known here is 100-continue');

@@ -73,7 +73,12 @@ export const MAX_CONSUMED_KEPT = 10_000;
 /** Fields of a fetched document that are no settings; a document that is sent back is accepted. */
 const READ_ONLY = new Set(['name', 'kind', 'created', 'counts', 'links', 'type']);
 
-export function readSettings(kind: DestinationKind, fields: Readonly<Record<string, unknown>>): Settings {
+/** The settings that a document gives the destination of that name. Throws 422 with all that is wrong with them. */
+export function readSettings(
+  kind: DestinationKind,
+  destination: string,
+  fields: Readonly<Record<string, unknown>>,
+): Settings {
   const settings: Record<string, unknown> = {};
   const errors: FieldError[] = [];
   const wrong = (name: string, detail: string): void => {
@@ -92,6 +97,8 @@ export function readSettings(kind: DestinationKind, fields: Readonly<Record<stri
     if (value === null || value === '') continue;
     const read = typeof value === 'string' || typeof value === 'number' ? setting.kind.read(String(value)) : undefined;
     if (read === undefined) wrong(name, `must be ${setting.kind.expected}`);
+    // What died there would come back as a new message that dies again, without end.
+    else if (name === 'dead-letter' && read === destination) wrong(name, 'must be another queue than this one');
     else settings[name] = read;
   }
   if (errors.length > 0) {

@@ -1,6 +1,6 @@
 /** Reads a batch (A13): the parts of a multipart body, or the entries of an Atom feed, as drafts. */
 import { AtomError, readAtomFeed } from '../../http/atom.ts';
-import { mediaTypeOf, readXml, unsupported } from '../../http/input.ts';
+import { mediaTypeOf, readXml, refuseCoding, unsupported } from '../../http/input.ts';
 import { boundaryOf, createMultipartParser, MultipartError } from '../../http/multipart.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
@@ -14,6 +14,8 @@ export const BATCH_TYPES = [MULTIPART, ATOM] as const;
 const MAX_PART_HEADERS = 16 * 1024;
 
 export function draftsOf(request: Request, maxBatch: number): readonly Draft[] {
+  // Of the batch as a whole; what a part says of its own content goes with the message.
+  refuseCoding(request, 'a batch', BATCH_TYPES);
   const type = mediaTypeOf(request);
   const drafts =
     type === MULTIPART ? fromMultipart(request, maxBatch) : type === ATOM ? fromAtom(request, maxBatch) : undefined;

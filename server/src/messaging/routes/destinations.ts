@@ -69,7 +69,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
             });
           }
           const { name } = fields;
-          const destination = await destinations.create(kind, name, readSettings(kind, fields)).catch((error) => {
+          const destination = await destinations.create(kind, name, readSettings(kind, name, fields)).catch((error) => {
             throw leadingTo(kind, name, error);
           });
           return {
@@ -112,8 +112,11 @@ export function destinationRoutes(messaging: Messaging): Route[] {
               errors: [{ pointer: '/name', detail: `must be ${name} or left out` }],
             });
           }
-          const { destination, created } = await destinations.put(kind, name, readSettings(kind, fields), (present) =>
-            checkIfMatch(request, present && `${present.id}.${present.version}`),
+          const { destination, created } = await destinations.put(
+            kind,
+            name,
+            readSettings(kind, name, fields),
+            (present) => checkIfMatch(request, present && `${present.id}.${present.version}`),
           );
           const headers = created ? [location(destinationPath(kind, name))] : [];
           return { status: created ? 201 : 200, headers, ...(await describe(destination)) };

@@ -25,9 +25,11 @@ export function messageRoutes(messaging: Messaging): Route[] {
       async handle(request) {
         const destination = await destinations.look(kind, nameOf(request));
         const found = await messaging.read(destination, messageIdOf(request));
-        const { message, delivery } = found;
-        const state = messageState(found, messaging.now());
-        return messageResource(viewOf(messaging, destination, message, { state, deliveries: delivery?.tries }));
+        const { message, delivery, expires } = found;
+        const now = messaging.now();
+        const state = messageState(found, now);
+        const view = viewOf(messaging, destination, message, { state, deliveries: delivery?.tries });
+        return messageResource(view, expires === null ? undefined : expires - now);
       },
     };
   }

@@ -95,15 +95,25 @@ export function deliveredMessage(view: MessageView, extra: readonly Link[] = [])
   };
 }
 
-/** A message at its own address. Those of a topic never change once they have appeared; those of a queue do. */
-export function messageResource(view: MessageView): Answer {
+/** How long what is shown of a topic's message stays true. `milliseconds` are what is left of its life, if that ends. */
+export function cacheControlFor(milliseconds: number | undefined): string {
+  if (milliseconds === undefined) return 'max-age=31536000, immutable';
+  const seconds = Math.floor(milliseconds / 1000);
+  return seconds > 0 ? `max-age=${seconds}, immutable` : 'no-store';
+}
+
+/**
+ * A message at its own address. Those of a topic never change once they have appeared, until the `milliseconds` of a life
+ * that ends are over; those of a queue do.
+ */
+export function messageResource(view: MessageView, milliseconds: number | undefined): Answer {
   const sent = sentWith(view.message);
   const isImmutable = view.position !== undefined;
   return {
     status: 200,
     headers: [
       ...messageFields(view, sent),
-      ['Cache-Control', isImmutable ? 'max-age=31536000, immutable' : 'no-cache'],
+      ['Cache-Control', isImmutable ? cacheControlFor(milliseconds) : 'no-cache'],
     ],
     links: messageLinks(view, sent),
     content: { type: view.message.contentType, body: view.message.body },
