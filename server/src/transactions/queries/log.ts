@@ -106,14 +106,19 @@ interface ParticipantRow {
 
 const PARTICIPANT = 'SELECT id, uri, kind, state, tries, stray, next_try, last_error, resolved FROM participant';
 
-function toParticipant({ next_try, last_error, resolved, stray, ...row }: ParticipantRow): Participant {
+function toParticipant(row: ParticipantRow): Participant {
+  const { id, uri, kind, state, tries, resolved } = row;
   return {
-    ...row,
-    nextTry: next_try,
-    mayStray: stray === 1,
-    lastError: last_error,
+    id,
+    uri,
+    kind,
+    state,
+    tries,
+    nextTry: row.next_try,
+    mayStray: row.stray === 1,
+    lastError: row.last_error,
     resolved: resolved === null ? null : (JSON.parse(resolved) as Resolution),
-    isLocal: row.uri.startsWith('/'),
+    isLocal: uri.startsWith('/'),
   };
 }
 
@@ -173,8 +178,10 @@ export async function noteParticipants(
   notes: readonly ParticipantNote[],
 ): Promise<Set<number>> {
   const overtaken = new Set(notes.map(({ id }) => id));
-  for (const [said, alike] of Map.groupBy(notes, ({ id: _, ...said }) => JSON.stringify(said))) {
-    const { from, state, tries, nextTry, error, mayStray } = JSON.parse(said) as ParticipantNote;
+  const saidBy = ({ from, state, tries, nextTry, error, mayStray }: ParticipantNote): string =>
+    `${from} ${state} ${tries} ${nextTry} ${mayStray} ${error}`;
+  for (const alike of Map.groupBy(notes, saidBy).values()) {
+    const { from, state, tries, nextTry, error, mayStray } = alike[0] as ParticipantNote;
     const noted = await tx.all<{ id: number }>(
       `UPDATE participant SET state = $3, tries = $4, next_try = $5, last_error = $6, stray = $7
        WHERE txn = $1 AND id ${tx.dialect.inList('$2')} AND state = $8 AND resolved IS NULL RETURNING id`,
