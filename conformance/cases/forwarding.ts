@@ -49,8 +49,9 @@ export function forwarding(world: World): void {
         assert.equal(headers['content-type'], 'text/plain');
         const links = parseLinks(String(headers.link));
         const hrefOf = (rel: string) => links.find((link) => link.rel === rel)?.href ?? '';
-        assert.equal(client.store(hrefOf('self')), addresses[index]);
-        assert.equal(client.store(hrefOf('generator')), from.address);
+        // Nobody asked for it under an address, so it comes with the service's own, which need not be the one known here.
+        assert.ok(hrefOf('self').endsWith(String(addresses[index])), hrefOf('self'));
+        assert.ok(hrefOf('generator').endsWith(from.address), hrefOf('generator'));
       }
     });
 

@@ -77,7 +77,7 @@ interface Bundle {
 
 const newBundle = (): Bundle => ({ posts: [], claims: [], settlements: [], steps: [], calls: 0, left: 0, bytes: 0 });
 
-export interface HotOptions {
+export interface HotCallsOptions {
   readonly setup: HotSetup;
   readonly nextArrival: () => number;
   /** Told what the thread has committed. */
@@ -85,7 +85,7 @@ export interface HotOptions {
 }
 
 /** Resolves when the thread has opened the database. */
-export async function openHotCalls({ setup, nextArrival, committed }: HotOptions): Promise<HotCalls> {
+export async function openHotCalls({ setup, nextArrival, committed }: HotCallsOptions): Promise<HotCalls> {
   const port = await openPort(setup);
   /** The last of them still takes calls. */
   const waiting: Bundle[] = [];
