@@ -68,20 +68,28 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
     id: messages.map(({ id }) => id),
     start,
     size: bodies.map(({ length }) => length),
-    ...(links === 'none' ? {} : linkValues(postings)),
+    ...(links === 'none' ? {} : linkValues(postings, links)),
     bodies: Buffer.concat(bodies, next - 1),
   };
   return { values: parametersOf(links).map((name) => values[name] as SqlValue), links, partitions };
 }
 
-/** Until when the chains are to be remembered: the latest time of all, and the one of each. */
-function linkValues(postings: readonly Posting[]): { readonly [name in ParameterName]?: unknown } {
-  const uses = postings.flatMap(({ once, messages }) => messages.map(() => once ?? null));
-  return {
-    chain: uses.map((use) => use?.chain ?? null),
-    link: uses.map((use) => use?.n ?? null),
-    chainCount: postings.filter(({ once, messages }) => once !== undefined && messages.length > 0).length,
-    latest: uses.reduce((latest, use) => Math.max(latest, use?.expires ?? 0), 0),
-    until: uses.map((use) => use?.expires ?? null),
-  };
+/** The links, with the times until which their chains are to be remembered: one for each, and the latest of all. */
+function linkValues(postings: readonly Posting[], links: Links): { readonly [name in ParameterName]?: unknown } {
+  const chain: (number | null)[] = [];
+  const link: (number | null)[] = [];
+  const until: (number | null)[] = [];
+  let chainCount = 0;
+  let latest = 0;
+  for (const { once, messages } of postings) {
+    for (const _ of messages) {
+      chain.push(once?.chain ?? null);
+      link.push(once?.n ?? null);
+      if (links === 'any') until.push(once?.expires ?? null);
+    }
+    if (once === undefined || messages.length === 0) continue;
+    chainCount++;
+    if (once.expires > latest) latest = once.expires;
+  }
+  return { chain, link, chainCount, latest, until };
 }
