@@ -4,11 +4,12 @@ import type { Place } from './floors.ts';
 import { AGAIN } from './gather.ts';
 import type { Links } from './post-parameters.ts';
 
-/** A destination that is there; or, where not all links could be used, the chains of those that were. */
+/** A destination that is there. What is said of the whole batch is the same in all rows. */
 interface PostedRow {
-  readonly there: number | null;
-  /** The lowest place in the order of arrival that this batch was given. */
+  readonly there: number;
+  /** The lowest place in the order of arrival that was given. */
   readonly ord: number | null;
+  /** The chains of the links that were used, where these are not all. */
   readonly used: string | null;
 }
 
@@ -16,12 +17,10 @@ export type SentOutcome = PostOutcome | typeof AGAIN;
 
 /** A link that was tried only as the `next` of its chain may still be good: its posting is to be sent again, with care. */
 export function postOutcomes(postings: readonly Posting[], links: Links, rows: readonly Row[]): SentOutcome[] {
-  const destinations = new Set<number>();
-  let used: Set<number> | undefined;
-  for (const row of rows as unknown as PostedRow[]) {
-    if (row.there !== null) destinations.add(row.there);
-    if (row.used !== null) used = new Set(row.used.split(',').map(Number));
-  }
+  const posted = rows as unknown as PostedRow[];
+  const destinations = new Set(posted.map(({ there }) => there));
+  const chains = posted[0]?.used ?? null;
+  const used = chains === null ? undefined : new Set(chains.split(',').map(Number));
   return postings.map(({ destination, once }) => {
     if (!destinations.has(destination)) return 'no-destination';
     if (once === undefined || used === undefined || used.has(once.chain)) return 'stored';

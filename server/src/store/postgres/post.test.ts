@@ -128,8 +128,8 @@ describe('batches of posts', { timeout: 60_000 }, () => {
       ...(chain !== undefined && { once: { chain, n: 1, expires: 9 } }),
     });
     const postings = [to(1), to(2), to(1, 50, undefined, 3), to(1, null, 1, 0), to(3, null, 4), to(3)];
-    const there = [1, 3].map((destination) => ({ there: destination, ord: 40, used: null }));
-    const some = [...there, { there: null, ord: null, used: '4,17' }];
+    const rowsWith = (used: string | null) => [1, 3].map((destination) => ({ there: destination, ord: 40, used }));
+    const some = rowsWith('4,17');
     const outcomes = postOutcomes(postings, 'any', some);
     assert.deepEqual(outcomes, ['stored', 'no-destination', 'stored', 'once-used', 'stored', 'stored']);
     assert.deepEqual(
@@ -140,8 +140,8 @@ describe('batches of posts', { timeout: 60_000 }, () => {
       ],
     );
     assert.deepEqual(postOutcomes(postings, 'next', some)[3], AGAIN);
-    assert.deepEqual(postOutcomes(postings, 'next', [...there, { there: null, ord: null, used: '' }])[4], AGAIN);
-    assert.deepEqual(postOutcomes(postings, 'next', there)[3], 'stored');
+    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(''))[4], AGAIN);
+    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(null))[3], 'stored');
   });
 
   it('hold postings of every kind side by side', async () => {

@@ -5,10 +5,11 @@ import { type Links, type ParameterName, placeholders } from './post-parameters.
 
 type Parameters = Readonly<Record<ParameterName, string>>;
 
-/** Nearly always all destinations are there: then no message is asked for its own. */
+/** Nearly always all destinations are there, and all links could be used: then no message is asked for its own. */
 const allThere = (p: Parameters): string => `(SELECT count(*) FROM there) = cardinality(${p.destinations})`;
 const isThere = (p: Parameters): string => `(${allThere(p)} OR dest = ANY (ARRAY(SELECT dest FROM there)))`;
-const MAY_POST = '((SELECT yes FROM all_used) OR chain IS NULL OR chain = ANY (ARRAY(SELECT chain FROM used)))';
+const mayPost = (p: Parameters): string =>
+  `((SELECT count(*) FROM used) = ${p.chainCount} OR chain IS NULL OR chain = ANY (ARRAY(SELECT chain FROM used)))`;
 
 /**
  * Uses the links, each only for a posting whose destination is there. Chains are taken in the order of their numbers, and
@@ -16,8 +17,7 @@ const MAY_POST = '((SELECT yes FROM all_used) OR chain IS NULL OR chain = ANY (A
  */
 function using(links: Links, p: Parameters): string {
   if (links === 'none') return '';
-  return `used AS (${links === 'next' ? useNext(p) : useAny(p)} RETURNING chain),
-  all_used AS MATERIALIZED (SELECT count(*) = ${p.chainCount} AS yes FROM used),`;
+  return `used AS (${links === 'next' ? useNext(p) : useAny(p)} RETURNING chain),`;
 }
 
 /**
@@ -39,12 +39,11 @@ const useAny = (p: Parameters): string => `
     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = greatest(once_chain.expires, excluded.expires)
     WHERE once_chain.n = excluded.n - 1`;
 
-/** Beside the destinations, where not all links could be used: one row with the chains of those that were. */
-const usedLinks = (links: Links): string =>
+/** Only where not all links could be used: the chains of those that were. */
+const usedLinks = (links: Links, p: Parameters): string =>
   links === 'none'
-    ? ''
-    : `UNION ALL SELECT NULL, NULL, (SELECT coalesce(string_agg(chain::text, ','), '') FROM used)
-       FROM all_used WHERE NOT yes`;
+    ? 'NULL'
+    : `(SELECT coalesce(string_agg(chain::text, ','), '') FROM used HAVING count(*) <> ${p.chainCount})`;
 
 /**
  * The messages to be stored, in the order of arrival, which no join disturbs. Functions in the target list give their rows
@@ -60,7 +59,7 @@ const incoming = (links: Links, p: Parameters): string => `incoming AS MATERIALI
                    unnest(${p.delayed}) AS delayed, unnest(${p.contentType}) AS content_type,
                    unnest(${p.headers}) AS headers, unnest(${p.rank}) AS rank
                    ${links === 'none' ? '' : `, unnest(${p.chain}) AS chain`}) AS sent) AS named
-    WHERE ${isThere(p)} ${links === 'none' ? '' : `AND ${MAY_POST}`})`;
+    WHERE ${isThere(p)} ${links === 'none' ? '' : `AND ${mayPost(p)}`})`;
 
 const content = (p: Parameters): string => `content_type, headers, substr(${p.bodies}, start, size)`;
 const table = (name: string, { partitions }: Needs): string => (partitions ? name : `${name}_durable`);
@@ -83,7 +82,7 @@ function queueText(needs: Needs): string {
     SELECT id, dest, rank, nextval('arrival'), CASE WHEN delayed IS NULL THEN 0 ELSE 2 END, delayed, expires, 0, 0,
            size, ${durable(needs)}
     FROM incoming RETURNING ord)
-  SELECT dest AS there, (SELECT min(ord) FROM delivered) AS ord, NULL AS used FROM there ${usedLinks(needs.links)}`;
+  SELECT dest AS there, (SELECT min(ord) FROM delivered) AS ord, ${usedLinks(needs.links, p)} AS used FROM there`;
 }
 
 /** The counter rows are held from here to the commit: whoever sees a position sees all before it. */
@@ -105,7 +104,7 @@ function topicText(needs: Needs): string {
     INSERT INTO ${table('message', needs)} (id, dest, pos, posted, content_type, headers, body, expires, durable)
     SELECT id, dest, base + nth, posted, ${content(p)}, expires, ${durable(needs)}
     FROM numbered JOIN advanced USING (dest))
-  SELECT dest AS there, NULL AS ord, NULL AS used FROM there ${usedLinks(needs.links)}`;
+  SELECT dest AS there, NULL AS ord, ${usedLinks(needs.links, p)} AS used FROM there`;
 }
 
 /** One text for each need, made when it is first asked for. */
