@@ -11,16 +11,15 @@ const statusLines = new Map(
 );
 
 let second = 0;
-let date = '';
 let goesOn = '';
 let ends = '';
 
 /** The fields that end every head: they change once a second. */
 function look(): void {
   const now = Date.now();
-  if (now - second < 1000) return;
+  if (now >= second && now < second + 1000) return;
   second = now - (now % 1000);
-  date = `Date: ${new Date(second).toUTCString()}\r\n`;
+  const date = `Date: ${new Date(second).toUTCString()}\r\n`;
   goesOn = `${date}Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n\r\n`;
   ends = `${date}Connection: close\r\n\r\n`;
 }

@@ -250,3 +250,32 @@ test('a client that does not take its answers is given no more of them', async (
   (await nextHeld()).answer(204, []);
   socket.destroy();
 });
+
+test('what a client sends without end behind a request that waits is left with the client', async () => {
+  const socket = await open();
+  socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');
+  const exchange = await nextHeld();
+  const many = 200_000;
+  let taken = 0;
+  const request = whole('x');
+  const sending = (async () => {
+    for (; taken < many; taken++) if (!socket.write(request)) await once(socket, 'drain');
+  })();
+  // What the system itself takes on both sides is a few megabytes, far less than all of it.
+  for (let before = -1; before !== taken; ) {
+    before = taken;
+    for (let round = 0; round < 20; round++) await send([whole('another connection')], ']');
+  }
+  assert.ok(taken < many, `all ${many} were taken`);
+  exchange.answer(204, []);
+  let count = 0;
+  let carried = '';
+  for await (const chunk of socket) {
+    const parts = (carried + chunk).split('[x]');
+    count += parts.length - 1;
+    carried = parts.at(-1)?.slice(-2) ?? '';
+    if (count === many) break;
+  }
+  await sending;
+  socket.destroy();
+});

@@ -94,7 +94,12 @@ export class Connection implements Carrier {
       if (this.#exchange === undefined) this.#since = performance.now();
     } else this.#unread = Buffer.concat([this.#unread, rest]);
     if (this.#exchange === undefined) this.#readOn();
-    else if (this.#unread.length > MOST_UNREAD) this.socket.pause();
+    if (this.#hasEnough) this.socket.pause();
+  }
+
+  /** What waits can wait where it is: in the system, and with the client. */
+  get #hasEnough(): boolean {
+    return this.#unread.length > MOST_UNREAD && (this.#exchange !== undefined || this.#isFull);
   }
 
   /** The client will send nothing more. It may still read. */
@@ -110,7 +115,7 @@ export class Connection implements Carrier {
     this.#isReading = true;
     while (this.#exchange === undefined && !this.#isOver && !this.#isFull && this.#begin()) {}
     this.#isReading = false;
-    if (this.socket.isPaused() && this.#unread.length <= MOST_UNREAD) this.socket.resume();
+    if (this.socket.isPaused() && !this.#hasEnough) this.socket.resume();
     if (this.saidGoodbye && this.#exchange === undefined && !this.#isOver && !this.#isFull) {
       if (this.#unread.length > 0) this.#refuse(malformed('the request ended before it was complete'));
       else this.#end();
