@@ -16,7 +16,8 @@ export interface RequestHead {
 /** All that are registered. Whoever uses another one is told that nobody knows it, not that it does not fit. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const TARGET = /^[\x21-\x7e]+$/;
+/** A path, an http URI (which has a host), or the star. None of them has a fragment. */
+const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
 const VERSION = /^HTTP\/\d\.\d$/;
 
 /**
