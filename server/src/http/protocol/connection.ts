@@ -41,9 +41,14 @@ const PATIENCE = {
   idle: (KEEP_ALIVE_SECONDS + 1) * 1000,
   head: 60_000,
   body: 300_000,
+  /** How long a client may take nothing of an answer that lies ready for it: as long as it may take to send a request. */
+  taking: 300_000,
   /** How long a client that was told to go may go on sending before it is cut off. */
   goodbye: 2000,
 };
+
+/** What is left from a place on. Nothing is not a view: it would hold all that came with it for as long as it is idle. */
+const rest = (bytes: Buffer, from: number): Buffer => (from < bytes.length ? bytes.subarray(from) : EMPTY);
 
 const late = (): Problem => new Problem('request-timeout', 'the request was not complete in time');
 
@@ -66,6 +71,9 @@ export class Connection implements Carrier {
   isClosed = false;
   /** When the client began to be idle, to send a request, or to be waited for at the end. */
   #since = performance.now();
+  /** What the client had not taken of its answers when it was last looked at, and when that was seen to change. */
+  #untaken = 0;
+  #takenAt = 0;
 
   constructor(socket: Socket, ground: ConnectionGround) {
     this.socket = socket;
@@ -87,12 +95,12 @@ export class Connection implements Carrier {
 
   #take(bytes: Buffer): void {
     if (this.#isOver) return;
-    const rest = this.#exchange === undefined ? bytes : this.#exchange.feed(bytes);
-    if (rest.length === 0) return;
+    const more = this.#exchange === undefined ? bytes : this.#exchange.feed(bytes);
+    if (more.length === 0) return;
     if (this.#unread.length === 0) {
-      this.#unread = rest;
+      this.#unread = more;
       if (this.#exchange === undefined) this.#since = performance.now();
-    } else this.#unread = Buffer.concat([this.#unread, rest]);
+    } else this.#unread = Buffer.concat([this.#unread, more]);
     if (this.#exchange === undefined) this.#readOn();
     if (this.#hasEnough) this.socket.pause();
   }
@@ -116,10 +124,10 @@ export class Connection implements Carrier {
     while (this.#exchange === undefined && !this.#isOver && !this.#isFull && this.#begin()) {}
     this.#isReading = false;
     if (this.socket.isPaused() && !this.#hasEnough) this.socket.resume();
-    if (this.saidGoodbye && this.#exchange === undefined && !this.#isOver && !this.#isFull) {
-      if (this.#unread.length > 0) this.#refuse(malformed('the request ended before it was complete'));
-      else this.#end();
-    }
+    if (this.#exchange !== undefined || this.#isOver || this.#isFull) return;
+    if (this.#unread.length > 0) {
+      if (this.saidGoodbye) this.#refuse(malformed('the request ended before it was complete'));
+    } else if (this.saidGoodbye || this.#ground.draining()) this.#end();
   }
 
   /** Begins the next request. False when it has not come, or cannot be one. */
@@ -128,7 +136,7 @@ export class Connection implements Carrier {
     // RFC 9112, section 2.2: empty lines before a request are passed over.
     while (this.#unread[from] === CR || this.#unread[from] === LF) from++;
     if (from > 0) {
-      this.#unread = this.#unread.subarray(from);
+      this.#unread = rest(this.#unread, from);
       this.#searched = 0;
     }
     if (this.#unread.length === 0) return false;
@@ -150,12 +158,12 @@ export class Connection implements Carrier {
     const end = unread.indexOf(END_OF_HEAD, this.#searched);
     if (end > maxHeaderSize || (end < 0 && unread.length > maxHeaderSize)) throw headersTooLarge();
     if (end < 0) {
-      checkBeginning(unread.toString('latin1'));
+      checkBeginning(unread, this.#searched);
       this.#searched = Math.max(0, unread.length - END_OF_HEAD.length + 1);
       return undefined;
     }
     const head = this.#readHead(unread.toString('latin1', 0, end));
-    this.#unread = unread.subarray(end + END_OF_HEAD.length);
+    this.#unread = rest(unread, end + END_OF_HEAD.length);
     this.#searched = 0;
     return head;
   }
@@ -171,11 +179,11 @@ export class Connection implements Carrier {
     }
     const unread = this.#unread;
     if (typeof framing === 'number' && framing <= unread.length) {
-      this.#unread = unread.length === framing ? EMPTY : unread.subarray(framing);
+      this.#unread = rest(unread, framing);
       return new Exchange(this, head, { whole: unread.subarray(0, framing) });
     }
     const exchange = new Exchange(this, head, { incoming: this.#ground.bodies.open(framing) });
-    this.#unread = unread.length === 0 ? unread : exchange.feed(unread);
+    this.#unread = unread.length === 0 ? unread : rest(exchange.feed(unread), 0);
     return exchange;
   }
 
@@ -262,8 +270,7 @@ export class Connection implements Carrier {
     this.#exchange = undefined;
     this.#since = performance.now();
     if (isLast) this.#end();
-    else if (this.#unread.length > 0 || this.saidGoodbye) this.#readOn();
-    else if (this.#ground.draining()) this.#end();
+    else if (this.#unread.length > 0 || this.saidGoodbye || this.#ground.draining()) this.#readOn();
   }
 
   /** Answers what is no request. What follows cannot be trusted either. */
@@ -292,6 +299,7 @@ export class Connection implements Carrier {
 
   /** Ends what has taken too long. */
   checkPatience(now: number): void {
+    if (this.#leavesItLying(now)) this.socket.destroy();
     const waited = now - this.#since;
     // Whoever still takes its answer is given the time it needs.
     if (this.#exchange === undefined && this.socket.writableLength > 0) this.#since = now;
@@ -303,4 +311,27 @@ export class Connection implements Carrier {
       if (waited > PATIENCE.idle) this.#end();
     } else if (waited > PATIENCE.head) this.#refuse(late());
   }
+
+  /** Whether the client has long taken nothing of what lies ready for it. */
+  #leavesItLying(now: number): boolean {
+    const { socket } = this;
+    if (socket.writableLength === 0) {
+      this.#untaken = 0;
+      return false;
+    }
+    const untaken = socket.writableLength + heldBelow(socket);
+    if (untaken !== this.#untaken) {
+      this.#untaken = untaken;
+      this.#takenAt = now;
+    }
+    return now - this.#takenAt > PATIENCE.taking;
+  }
+}
+
+/**
+ * What the runtime has not handed to the system of an answer. A large one counts as unwritten until its last byte is
+ * gone; only here can be seen that a slow client is taking it.
+ */
+function heldBelow(socket: Socket): number {
+  return (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }

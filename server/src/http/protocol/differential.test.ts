@@ -22,8 +22,6 @@ const fieldLine = fc.oneof(
     'Connection: keep-alive',
     'Connection: TE, Keep-Alive',
     'Expect: 100-continue',
-    'Upgrade: websocket',
-    'Connection: upgrade',
     'Content-Length: 0',
     'Content-Length: 5',
     'Content-Length:5',

@@ -143,8 +143,9 @@ export class Exchange {
 
   /** Begins an answer that goes on. */
   open(status: number, fields: readonly string[]): OpenAnswer {
+    const answer = this.#carrier.openAnswer(this, status, fields);
     this.#answered = true;
-    return this.#carrier.openAnswer(this, status, fields);
+    return answer;
   }
 }
 

@@ -20,6 +20,9 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
 const VERSION = /^HTTP\/\d\.\d$/;
 
+/** A longer head is read anew each time: what is remembered is held for as long as the connection is idle. */
+const MOST_REMEMBERED = 2048;
+
 /**
  * Reads the heads of one connection. Clients say nearly the same again and again: what has not changed since the last
  * request is not read anew.
@@ -38,10 +41,12 @@ export function createHeadReader(): (text: string) => RequestHead {
     const requestLine = parseRequestLine(line);
     const fields = lastFields !== undefined && fieldsText === lastFieldsText ? lastFields : parseFields(fieldsText);
     const head = { ...requestLine, headers: fields.headers, fields, keepsAlive: keepsAlive(requestLine, fields) };
-    lastText = text;
-    lastHead = head;
-    lastFieldsText = fieldsText;
-    lastFields = fields;
+    if (text.length <= MOST_REMEMBERED) {
+      lastText = text;
+      lastHead = head;
+      lastFieldsText = fieldsText;
+      lastFields = fields;
+    }
     return head;
   };
 }
@@ -77,11 +82,14 @@ function keepsAlive({ version }: RequestLine, { headers: { connection }, framing
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const NEVER_IN_A_HEAD = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|(?:^|[^\r])\n|\r[^\n]/;
+const NEVER_IN_A_HEAD = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|[^\r]\n|\r[^\n]/;
 
-/** Throws when what has come so far cannot become the head of a request, so that nobody waits for the rest of it. */
-export function checkBeginning(text: string): void {
-  if (NEVER_IN_A_HEAD.test(text)) throw malformed();
-  const end = text.indexOf('\r\n');
-  if (end >= 0) parseRequestLine(text.slice(0, end));
+/**
+ * Throws when what has come so far cannot become the head of a request, so that nobody waits for the rest of it. What
+ * stands before `from` was checked before, but for its last byte: a head that comes byte by byte is not read anew each time.
+ */
+export function checkBeginning(bytes: Buffer, from: number): void {
+  const end = bytes.indexOf('\r\n');
+  if (end >= from) parseRequestLine(bytes.toString('latin1', 0, end));
+  if (NEVER_IN_A_HEAD.test(bytes.toString('latin1', from))) throw malformed();
 }
