@@ -138,13 +138,19 @@ export class Exchange {
   answer(status: number, fields: readonly string[], content?: Buffer): void {
     if (this.#answered) return;
     this.#carrier.answer(this, status, fields, content);
+    this.#finish();
+  }
+
+  /** What is answered needs no body any more: what has come of one is forgotten, and the rest is not gathered. */
+  #finish(): void {
     this.#answered = true;
+    if (this.#incoming !== undefined) this.fail(malformed('the request was answered before its body was complete'));
   }
 
   /** Begins an answer that goes on. */
   open(status: number, fields: readonly string[]): OpenAnswer {
     const answer = this.#carrier.openAnswer(this, status, fields);
-    this.#answered = true;
+    this.#finish();
     return answer;
   }
 }
