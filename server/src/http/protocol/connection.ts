@@ -43,8 +43,10 @@ const PATIENCE = {
   body: 300_000,
   /** How long a client may take nothing of an answer that lies ready for it: as long as it may take to send a request. */
   taking: 300_000,
-  /** How long a client that was told to go may go on sending before it is cut off. */
+  /** How long a client that was told to go may be silent before it is cut off. */
   goodbye: 2000,
+  /** How long it may go on sending: some do not look for an answer before all is sent. */
+  lingering: 30_000,
 };
 
 /** What is left from a place on. Nothing is not a view: it would hold all that came with it for as long as it is idle. */
@@ -74,6 +76,8 @@ export class Connection implements Carrier {
   /** What the client had not taken of its answers when it was last looked at, and when that was seen to change. */
   #untaken = 0;
   #takenAt = 0;
+  /** When the last answer was given. */
+  #overAt = 0;
 
   constructor(socket: Socket, ground: ConnectionGround) {
     this.socket = socket;
@@ -94,7 +98,10 @@ export class Connection implements Carrier {
   }
 
   #take(bytes: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver) {
+      this.#since = performance.now();
+      return;
+    }
     const more = this.#exchange === undefined ? bytes : this.#exchange.feed(bytes);
     if (more.length === 0) return;
     if (this.#unread.length === 0) {
@@ -288,6 +295,7 @@ export class Connection implements Carrier {
     this.#isOver = true;
     this.#unread = EMPTY;
     this.#since = performance.now();
+    this.#overAt = this.#since;
     if (!this.isClosed) this.socket.end();
     if (this.socket.isPaused()) this.socket.resume();
   }
@@ -301,10 +309,12 @@ export class Connection implements Carrier {
   checkPatience(now: number): void {
     if (this.#leavesItLying(now)) this.socket.destroy();
     const waited = now - this.#since;
-    // Whoever still takes its answer is given the time it needs.
-    if (this.#exchange === undefined && this.socket.writableLength > 0) this.#since = now;
-    else if (this.#isOver) {
-      if (waited > PATIENCE.goodbye) this.socket.destroy();
+    if (this.#exchange === undefined && this.socket.writableLength > 0) {
+      // Whoever still takes its answer is given the time it needs.
+      this.#since = now;
+      this.#overAt = now;
+    } else if (this.#isOver) {
+      if (waited > PATIENCE.goodbye || now - this.#overAt > PATIENCE.lingering) this.socket.destroy();
     } else if (this.#exchange !== undefined) {
       if (waited > PATIENCE.body) this.#exchange.fail(late());
     } else if (this.#unread.length === 0) {

@@ -93,6 +93,23 @@ test('a client that says nothing is let go, and cut off when it does not go', as
   assert.equal(line.destroyed, true);
 });
 
+test('who is refused and goes on sending can do so for a while, but not for ever', async (t) => {
+  const made = performance.now();
+  let seconds = 0;
+  t.mock.method(performance, 'now', () => made + seconds * 1000);
+  const { after, line, send, taken } = open();
+  await send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n');
+  assert.match(taken(), /^HTTP\/1\.1 413 /);
+  for (; seconds < 29; seconds++) {
+    await send('x');
+    await after(seconds + 1);
+    assert.equal(line.destroyed, false, `${seconds}`);
+  }
+  await send('x');
+  await after(31);
+  assert.equal(line.destroyed, true);
+});
+
 test('a head that is not complete in time is refused', async () => {
   const { after, line, send, taken } = open();
   await send('GET / HT');
