@@ -73,7 +73,7 @@ test('an unknown method or version is told from what is no HTTP', () => {
     'method-unknown',
   );
   assert.equal(
-    codeOf(() => parseRequestLine('CONNECT / HTTP/1.1')),
+    codeOf(() => parseRequestLine('CONNECT a.example:443 HTTP/1.1')),
     'method-unknown',
   );
   assert.equal(

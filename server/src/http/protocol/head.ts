@@ -18,6 +18,8 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** A path, an http URI (which has a host), or the star. None of them has a fragment. */
 const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
+/** What CONNECT is for. It is told that this is no proxy. */
+const AUTHORITY = /^[\w.~:[\]-]+$/;
 const VERSION = /^HTTP\/\d\.\d$/;
 
 /** A longer head is read anew each time: what is remembered is held for as long as the connection is idle. */
@@ -60,7 +62,8 @@ export function parseRequestLine(line: string): RequestLine {
   const method = line.slice(0, first);
   const target = line.slice(first + 1, second);
   const version = line.slice(second + 1);
-  if (first <= 0 || second < 0 || !TARGET.test(target) || !VERSION.test(version) || !TOKEN.test(method)) {
+  const isTarget = TARGET.test(target) || (method === 'CONNECT' && AUTHORITY.test(target));
+  if (first <= 0 || second < 0 || !isTarget || !VERSION.test(version) || !TOKEN.test(method)) {
     throw malformed();
   }
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
