@@ -79,8 +79,10 @@ async function writeStream(
   const open = exchange.open(200, [...headers, 'Content-Type', type]);
   try {
     if (exchange.head.method !== 'HEAD') await run(open);
-  } finally {
     open.end();
+  } catch (error) {
+    open.abort();
+    throw error;
   }
 }
 

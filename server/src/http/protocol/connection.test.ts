@@ -263,6 +263,17 @@ test('a stream is cut into chunks, and ends its connection where there are none'
   }
 });
 
+test('a stream that fails is not taken for complete', async () => {
+  const socket = await open();
+  socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');
+  const answer = (await nextHeld()).open(200, []);
+  await answer.write('half of it');
+  answer.abort();
+  answer.end();
+  await answer.write('more');
+  assert.match(await read(socket), /half of it\r\n$/);
+});
+
 test('a value that would break out of its field is never written', async () => {
   const socket = await open();
   socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');

@@ -5,11 +5,12 @@
  */
 import type { Socket } from 'node:net';
 import { Problem } from '../../problems.ts';
-import { answerHead, KEEP_ALIVE_SECONDS } from './answer-head.ts';
+import { answerHead } from './answer-head.ts';
 import type { BodyBudget } from './body.ts';
 import { type Carrier, Exchange, type OpenAnswer } from './exchange.ts';
 import { headersTooLarge, malformed } from './fields.ts';
 import { checkBeginning, createHeadReader, type RequestHead } from './head.ts';
+import { PATIENCE, watchAnswers } from './patience.ts';
 
 /** What all connections of a listener share. */
 export interface ConnectionGround {
@@ -36,19 +37,6 @@ const MOST_UNREAD = 64 * 1024;
  */
 const ONE_PIECE = 16 * 1024;
 
-/** Milliseconds. One second more than the client was told: what it sends in the last moment is still served. */
-const PATIENCE = {
-  idle: (KEEP_ALIVE_SECONDS + 1) * 1000,
-  head: 60_000,
-  body: 300_000,
-  /** How long a client may take nothing of an answer that lies ready for it: as long as it may take to send a request. */
-  taking: 300_000,
-  /** How long a client that was told to go may be silent before it is cut off. */
-  goodbye: 2000,
-  /** How long it may go on sending: some do not look for an answer before all is sent. */
-  lingering: 30_000,
-};
-
 /** What is left from a place on. Nothing is not a view: it would hold all that came with it for as long as it is idle. */
 const rest = (bytes: Buffer, from: number): Buffer => (from < bytes.length ? bytes.subarray(from) : EMPTY);
 
@@ -73,15 +61,14 @@ export class Connection implements Carrier {
   isClosed = false;
   /** When the client began to be idle, to send a request, or to be waited for at the end. */
   #since = performance.now();
-  /** What the client had not taken of its answers when it was last looked at, and when that was seen to change. */
-  #untaken = 0;
-  #takenAt = 0;
+  readonly #leavesAnswers: (now: number) => boolean;
   /** When the last answer was given. */
   #overAt = 0;
 
   constructor(socket: Socket, ground: ConnectionGround) {
     this.socket = socket;
     this.#ground = ground;
+    this.#leavesAnswers = watchAnswers(socket);
     socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('end', () => this.#goodbye());
     socket.on('drain', () => {
@@ -151,8 +138,8 @@ export class Connection implements Carrier {
       const head = this.#nextHead();
       if (head === undefined) return false;
       this.#exchange = this.#open(head);
-    } catch (problem) {
-      this.#refuse(problem as Problem);
+    } catch (error) {
+      this.#refuse(error instanceof Problem ? error : new Problem('internal', 'the request could not be read'));
       return false;
     }
     this.#ground.dispatch(this.#exchange);
@@ -233,6 +220,10 @@ export class Connection implements Carrier {
         if (isChunked && hasBody) this.#write('0\r\n\r\n');
         this.#finish(exchange, isLast);
       },
+      abort: () => {
+        isEnded = true;
+        this.socket.destroy();
+      },
     };
   }
 
@@ -307,7 +298,7 @@ export class Connection implements Carrier {
 
   /** Ends what has taken too long. */
   checkPatience(now: number): void {
-    if (this.#leavesItLying(now)) this.socket.destroy();
+    if (this.#leavesAnswers(now)) this.socket.destroy();
     const waited = now - this.#since;
     if (this.#exchange === undefined && this.socket.writableLength > 0) {
       // Whoever still takes its answer is given the time it needs.
@@ -321,27 +312,4 @@ export class Connection implements Carrier {
       if (waited > PATIENCE.idle) this.#end();
     } else if (waited > PATIENCE.head) this.#refuse(late());
   }
-
-  /** Whether the client has long taken nothing of what lies ready for it. */
-  #leavesItLying(now: number): boolean {
-    const { socket } = this;
-    if (socket.writableLength === 0) {
-      this.#untaken = 0;
-      return false;
-    }
-    const untaken = socket.writableLength + heldBelow(socket);
-    if (untaken !== this.#untaken) {
-      this.#untaken = untaken;
-      this.#takenAt = now;
-    }
-    return now - this.#takenAt > PATIENCE.taking;
-  }
-}
-
-/**
- * What the runtime has not handed to the system of an answer. A large one counts as unwritten until its last byte is
- * gone; only here can be seen that a slow client is taking it.
- */
-function heldBelow(socket: Socket): number {
-  return (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }

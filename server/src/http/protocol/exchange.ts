@@ -11,6 +11,8 @@ export interface OpenAnswer {
   /** Resolves when the client has taken it, or is gone. */
   write(text: string): Promise<void>;
   end(): void;
+  /** Ends it so that nobody takes it for complete. */
+  abort(): void;
 }
 
 /** What an exchange asks of its connection. */
