@@ -1,5 +1,5 @@
 /** Makes the parameters of a statement of the postings that go out with it. */
-import { isVolatile, type NewMessage, type Posting, type SqlValue } from '../store.ts';
+import { isVolatile, type Posting, type SqlValue } from '../store.ts';
 import { type Links, type ParameterName, parametersOf } from './post-parameters.ts';
 
 /** What a batch asks of its statement. Most ask for neither links nor partitions, and each costs the server a good deal. */
@@ -15,32 +15,50 @@ export interface Batch extends Needs {
 
 type List<T> = readonly (T | null)[];
 
-/** A list of nothing but nulls goes out as null, which stands for as many nulls as the other lists are long. */
-const orNothing = <T>(list: List<T>): List<T> | null => (list.some((value) => value !== null) ? list : null);
+/** Whether all values are the same. Loops here and below: a batch is made for every few posts, and callbacks take twice as long. */
+function isUniform<T>(list: List<T>): boolean {
+  for (let index = 1; index < list.length; index++) if (list[index] !== list[0]) return false;
+  return true;
+}
 
 /** A list, and what stands for every value of it; one of the two is null. */
-function orEvery<T>(list: List<T>): readonly [List<T> | null, T | null] {
-  const [first = null] = list;
-  return list.every((value) => value === first) ? [null, first] : [list, null];
-}
+const orEvery = <T>(list: List<T>): readonly [List<T> | null, T | null] =>
+  isUniform(list) ? [null, list[0] ?? null] : [list, null];
+
+/** A list of nothing but nulls goes out as null, which stands for as many nulls as the other lists are long. */
+const orNothing = <T>(list: List<T>): List<T> | null => (list[0] === null && isUniform(list) ? null : list);
 
 /** `needsCare` tells of links that were found not to follow the last used one of their chain. */
 export function batchOf(postings: readonly Posting[], needsCare: (posting: Posting) => boolean = () => false): Batch {
-  const destinations: number[] = [];
+  const destinations = new Set<number>();
+  const dests: number[] = [];
+  const contentTypes: (string | null)[] = [];
+  const allHeaders: string[] = [];
+  const ranks: number[] = [];
+  const expires: (number | null)[] = [];
+  const delayed: (number | null)[] = [];
   const posted: number[] = [];
-  const messages: NewMessage[] = [];
-  const bodies: Buffer[] = [];
+  const id: number[] = [];
   const start: number[] = [];
+  const size: number[] = [];
+  const bodies: Buffer[] = [];
   let next = 1;
   let links: Links = 'none';
   let partitions = false;
   for (const posting of postings) {
+    destinations.add(posting.destination);
     for (const message of posting.messages) {
-      destinations.push(posting.destination);
+      dests.push(posting.destination);
+      contentTypes.push(message.contentType);
+      allHeaders.push(message.headers);
+      ranks.push(message.rank);
+      expires.push(message.expires);
+      delayed.push(message.delayedUntil);
       posted.push(posting.posted);
-      messages.push(message);
-      bodies.push(message.body);
+      id.push(message.id);
       start.push(next);
+      size.push(message.body.length);
+      bodies.push(message.body);
       next += message.body.length;
       partitions ||= isVolatile(message.id);
     }
@@ -48,12 +66,12 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
     if (posting.once !== undefined && links !== 'any')
       links = posting.once.n === 1 || needsCare(posting) ? 'any' : 'next';
   }
-  const [dest, everyDest] = orEvery(destinations);
-  const [contentType, everyContentType] = orEvery(messages.map((message) => message.contentType));
-  const [headers, everyHeaders] = orEvery(messages.map((message) => message.headers));
-  const [rank, everyRank] = orEvery(messages.map((message) => message.rank));
+  const [dest, everyDest] = orEvery(dests);
+  const [contentType, everyContentType] = orEvery(contentTypes);
+  const [headers, everyHeaders] = orEvery(allHeaders);
+  const [rank, everyRank] = orEvery(ranks);
   const values: { readonly [name in ParameterName]?: unknown } = {
-    destinations: dest === null ? postings.slice(0, 1).map(({ destination }) => destination) : [...new Set(dest)],
+    destinations: [...destinations],
     dest,
     everyDest,
     contentType,
@@ -62,12 +80,12 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
     everyHeaders,
     rank,
     everyRank,
-    expires: orNothing(messages.map((message) => message.expires)),
-    delayed: orNothing(messages.map((message) => message.delayedUntil)),
+    expires: orNothing(expires),
+    delayed: orNothing(delayed),
     posted,
-    id: messages.map(({ id }) => id),
+    id,
     start,
-    size: bodies.map(({ length }) => length),
+    size,
     ...(links === 'none' ? {} : linkValues(postings, links)),
     bodies: Buffer.concat(bodies, next - 1),
   };
