@@ -1,7 +1,7 @@
-/** Posting on SQLite: each post is a job of the group commit, and the rows of all of them are inserted together. */
+/** Posting on SQLite: the rows of all posts of a group are inserted together. */
 import type { DatabaseSync } from 'node:sqlite';
 import { isVolatile, type PostOutcome } from '../../store.ts';
-import type { GroupCommit, WriteBehind } from '../group-commit.ts';
+import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
 import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
 
@@ -11,7 +11,14 @@ const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries
 /** About what a message writes beside its content: its rows and their places in the indexes. */
 const ROW_BYTES = 300;
 
-export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: HotPosting) => Promise<PostOutcome> {
+export interface Posting {
+  /** The job that stores a posting. */
+  job(posting: HotPosting): HotJob<PostOutcome>;
+  /** Others may have changed which destinations there are. */
+  disturbed(): void;
+}
+
+export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     message: createRowBuffer(db, `${schema}.message`, MESSAGE),
     delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY),
@@ -28,12 +35,11 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
      ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = max(once_chain.expires, excluded.expires)
      WHERE once_chain.n = excluded.n - 1 RETURNING n`,
   );
-  /** Destinations that were seen by posts of this group. No other job has run since, so they are still there. */
+  /** Destinations that were seen. Nobody else has had a turn at the database since, so they are still there. */
   const present = new Set<number>();
 
   const behind: WriteBehind = {
     flush() {
-      present.clear();
       try {
         for (const buffer of buffers) buffer.flush();
       } finally {
@@ -42,7 +48,6 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
       }
     },
     discard() {
-      present.clear();
       for (const buffer of buffers) buffer.discard();
     },
   };
@@ -84,13 +89,16 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
     return 'stored';
   }
 
-  return (posting) => {
-    let bytes = 0;
-    let grows = false;
-    for (const { id, body, headers } of posting.messages) {
-      bytes += body.length + headers.length + ROW_BYTES;
-      if (!isVolatile(id)) grows = true;
-    }
-    return group.submit(() => post(posting), { bytes, grows, behind });
+  return {
+    job(posting) {
+      let bytes = 0;
+      let grows = false;
+      for (const { id, body, headers } of posting.messages) {
+        bytes += body.length + headers.length + ROW_BYTES;
+        if (!isVolatile(id)) grows = true;
+      }
+      return hotJob(() => post(posting), { bytes, grows, behind });
+    },
+    disturbed: () => present.clear(),
   };
 }
