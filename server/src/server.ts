@@ -5,10 +5,10 @@ import { createConsumersArea } from './consumers/area.ts';
 import { createDuties } from './duties/duties.ts';
 import { createForwardingArea } from './forwarding/area.ts';
 import { isLoopback, type OpenGround, openGround, VERSION } from './ground.ts';
-import { createBodyReader } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { type Listener, listen } from './http/listener.ts';
 import type { Route } from './http/operation.ts';
+import { createBodyBudget } from './http/protocol/body.ts';
 import { createRouter } from './http/router.ts';
 import type { Logger } from './log.ts';
 import { createMessagingArea } from './messaging/area.ts';
@@ -30,7 +30,6 @@ const DRAIN_MILLISECONDS = 8000;
 
 export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
   let listener: Listener | undefined;
-  let draining = false;
   const ground = await openGround(options, log, () => listener);
   const { store, outbound, nodes } = ground;
 
@@ -58,7 +57,6 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
 
   /** What stands on others goes before them. */
   async function close(): Promise<void> {
-    draining = true;
     for (const area of areas) area.drain?.();
     await Promise.all([listener?.close(DRAIN_MILLISECONDS), orLog('forwarding', forwarding)]);
     await orLog('duties', duties);
@@ -78,7 +76,7 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   }
 
   try {
-    listener = await listenFor(ground, areas, () => draining);
+    listener = await listenFor(ground, areas);
   } catch (error) {
     await store.close();
     throw error;
@@ -99,20 +97,18 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
 }
 
 /** Serves the routes of the areas, and what the service tells about itself and them. */
-function listenFor(ground: OpenGround, areas: readonly Area[], draining: () => boolean): Promise<Listener> {
+function listenFor(ground: OpenGround, areas: readonly Area[]): Promise<Listener> {
   const { options, log, store, localPath } = ground;
   const routes: Route[] = areas.flatMap((area) => area.routes);
   const info = { version: VERSION, engine: store.engine, startedAt: ground.startedAt, ping: () => store.ping() };
-  const bodies = createBodyReader({ body: options['max-body'], buffered: options['max-buffered'] });
   const dispatch = createRouter({
     routes: [...serviceRoutes(info, routes), ...routes],
     base: { configured: options['base-url'], trustedProxies: options['trusted-proxies'] },
-    bodies,
     localPath,
     cors: createCors(options['cors-origins']),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
-    draining,
   });
   const { host, port, 'max-headers': maxHeaderSize } = options;
-  return listen({ host, port, maxHeaderSize, dispatch, bodies });
+  const bodies = createBodyBudget({ body: options['max-body'], buffered: options['max-buffered'] });
+  return listen({ host, port, base: options['base-url'], maxHeaderSize, bodies, dispatch });
 }

@@ -1,6 +1,7 @@
 /** Under which address a client sees the service, and which URIs are the service's own. */
-import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problems.ts';
+import type { Exchange } from './protocol/exchange.ts';
+import type { RequestHead } from './protocol/head.ts';
 
 export interface BaseUrlOptions {
   readonly configured: string | undefined;
@@ -12,39 +13,29 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** The base a client sees, without a slash at its end. Refuses a request that does not say which host it is for. */
-export function baseOf(request: IncomingMessage, options: BaseUrlOptions): string {
-  const asked = hostOf(request);
+export function baseOf(exchange: Exchange, options: BaseUrlOptions): string {
+  const asked = hostOf(exchange);
   if (options.configured !== undefined) return options.configured;
   let host = asked;
   let scheme = 'http';
-  if (options.trustedProxies.length > 0 && isFrom(request, options.trustedProxies)) {
-    const forwarded = forwardedBy(request);
+  if (options.trustedProxies.length > 0 && isFrom(exchange, options.trustedProxies)) {
+    const forwarded = forwardedBy(exchange.head);
     host = forwarded.host === undefined ? host : checked(forwarded.host);
     scheme = forwarded.scheme ?? scheme;
   }
   return `${scheme}://${host}`;
 }
 
-function isFrom({ socket: { remoteAddress } }: IncomingMessage, addresses: readonly string[]): boolean {
+function isFrom({ remoteAddress }: Exchange, addresses: readonly string[]): boolean {
   return remoteAddress !== undefined && addresses.includes(remoteAddress.replace(/^::ffff:/, ''));
 }
 
-/** The host the request is for. An absolute target overrules Host; two Hosts are how one request passes for another. */
-function hostOf(request: IncomingMessage): string {
-  const { rawHeaders, url = '/' } = request;
-  let found: string | undefined;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
-    if (found !== undefined) throw new Problem('bad-request', 'the Host field must be given once');
-    found = rawHeaders[i + 1] as string;
-  }
-  if (!url.startsWith('/')) found = ABSOLUTE.exec(url)?.[1] ?? found;
-  else if (found === undefined && request.httpVersion === '1.0') {
-    // Only HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
-    const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
-    return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
-  }
+/** The host the request is for. An absolute target overrules Host. */
+function hostOf({ head: { target, headers, version }, authority }: Exchange): string {
+  let found = headers.host;
+  if (!target.startsWith('/')) found = ABSOLUTE.exec(target)?.[1] ?? found;
+  // Only HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
+  else if (found === undefined && version === '1.0') return authority;
   if (found === undefined) throw new Problem('bad-request', 'the Host field is missing');
   return checked(found);
 }
@@ -62,17 +53,14 @@ function checked(host: string): string {
   return host;
 }
 
-function forwardedBy(request: IncomingMessage): { host?: string | undefined; scheme?: string | undefined } {
-  const first = (value: string | string[] | undefined): string | undefined =>
-    String(value ?? '')
-      .split(',')[0]
-      ?.trim() || undefined;
-  const forwarded = first(request.headers.forwarded);
+function forwardedBy({ headers }: RequestHead): { host?: string | undefined; scheme?: string | undefined } {
+  const first = (value = ''): string | undefined => value.split(',')[0]?.trim() || undefined;
+  const forwarded = first(headers.forwarded);
   const of = (name: string): string | undefined =>
     new RegExp(`(?:^|;)\\s*${name}="?([^";,]*)`, 'i').exec(forwarded ?? '')?.[1] || undefined;
-  const scheme = (of('proto') ?? first(request.headers['x-forwarded-proto']))?.toLowerCase();
+  const scheme = (of('proto') ?? first(headers['x-forwarded-proto']))?.toLowerCase();
   return {
-    host: of('host') ?? first(request.headers['x-forwarded-host']),
+    host: of('host') ?? first(headers['x-forwarded-host']),
     scheme: scheme === 'https' || scheme === 'http' ? scheme : undefined,
   };
 }

@@ -1,7 +1,8 @@
 /** A request as handlers see it: read once, complete, with nothing of the socket but whether the client is still there. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { parseQuery, type Query } from './parameters.ts';
 import { type Preferences, parsePrefer } from './prefer.ts';
+import type { Exchange } from './protocol/exchange.ts';
+import type { RequestHeaders } from './protocol/fields.ts';
 
 export interface Request {
   readonly id: string;
@@ -10,7 +11,7 @@ export interface Request {
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: RequestHeaders;
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   /** The address under which this client sees the service, without a slash at its end. */
@@ -43,13 +44,11 @@ export class HttpRequest implements Request {
   readonly base: string;
   readonly query: Query;
   body: Buffer = EMPTY;
-  readonly #message: IncomingMessage;
-  readonly #response: ServerResponse;
+  readonly #exchange: Exchange;
   readonly #localPath: RequestParts['localPath'];
 
-  constructor(message: IncomingMessage, response: ServerResponse, parts: RequestParts) {
-    this.#message = message;
-    this.#response = response;
+  constructor(exchange: Exchange, parts: RequestParts) {
+    this.#exchange = exchange;
     this.id = parts.id;
     this.path = parts.path;
     this.parameters = parts.parameters;
@@ -59,29 +58,28 @@ export class HttpRequest implements Request {
   }
 
   get method(): string {
-    return this.#message.method as string;
+    return this.#exchange.head.method;
   }
 
-  get headers(): IncomingHttpHeaders {
-    return this.#message.headers;
+  get headers(): RequestHeaders {
+    return this.#exchange.head.headers;
   }
 
   get rawHeaders(): readonly string[] {
-    return this.#message.rawHeaders;
+    return this.#exchange.head.fields.raw;
   }
 
   get prefer(): Preferences {
-    const value = this.#message.headers.prefer;
-    return value === undefined ? NO_PREFERENCES : parsePrefer(Array.isArray(value) ? value.join(', ') : value);
+    const { prefer } = this.headers;
+    return prefer === undefined ? NO_PREFERENCES : parsePrefer(prefer);
   }
 
   get gone(): boolean {
-    return this.#response.destroyed || this.#message.socket.destroyed;
+    return this.#exchange.gone;
   }
 
   onGone(callback: () => void): () => void {
-    this.#response.once('close', callback);
-    return () => this.#response.off('close', callback);
+    return this.#exchange.onGone(callback);
   }
 
   localPath(uri: string): string | undefined {

@@ -1,33 +1,27 @@
 /** Finds the operation for a request, runs it and has its answer written. Every failure becomes a problem here. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import { newRequestId } from '../ids.ts';
-import { Problem, shown } from '../problems.ts';
+import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
 import { type BaseUrlOptions, baseOf } from './base-url.ts';
-import type { BodyReader } from './body.ts';
 import { allowedMethods, type Method, type Operation, type Refusal, type Route } from './operation.ts';
 import { refuseSlips } from './parameters.ts';
+import type { Exchange } from './protocol/exchange.ts';
+import type { RequestHead } from './protocol/head.ts';
 import { HttpRequest } from './request.ts';
-import { type Exchange, writeAnswer, writeProblem } from './writer.ts';
+import { type Reply, writeAnswer, writeProblem } from './writer.ts';
 
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly base: BaseUrlOptions;
-  readonly bodies: BodyReader;
   readonly localPath: (uri: string, base: string) => string | undefined;
-  readonly cors: (message: IncomingMessage, allow?: string) => readonly string[];
+  readonly cors: (head: RequestHead, allow?: string) => readonly string[];
   /** Told of failures that are ours. */
   readonly onFault: (error: unknown, requestId: string) => void;
-  /** Whether the connection is to be closed after this answer. */
-  readonly draining: () => boolean;
 }
 
 /** Never rejects: what fails is answered. */
-export type Dispatch = (
-  message: IncomingMessage,
-  response: ServerResponse<IncomingMessage> & { req: IncomingMessage },
-) => void;
+export type Dispatch = (exchange: Exchange) => void;
 
 /** What is to be done for a request. */
 interface Call {
@@ -41,7 +35,7 @@ const NONE: readonly string[] = [];
 const MAX_URL = 8192;
 
 export function createRouter(options: RouterOptions): Dispatch {
-  const { base, bodies, cors, localPath, onFault, draining } = options;
+  const { base, cors, localPath, onFault } = options;
   // All routes hang under one method: whether the method fits is decided here, to answer 405 with Allow.
   const router = findMyWay({ maxParamLength: MAX_URL, ignoreDuplicateSlashes: false });
   for (const route of options.routes) router.on('GET', route.resource.pattern, () => {}, route);
@@ -72,17 +66,18 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   /** The operation that a request asks for, or what it is answered without one. */
-  function find({ id, base, message, response }: Exchange): Call | Promise<Answer> | Answer {
-    checkMessage(message);
-    const [path, query] = splitTarget(message.url ?? '/');
-    if (path === '*') return answerToStar(message);
+  function find({ id, base, exchange }: Reply): Call | Promise<Answer> | Answer {
+    const { head } = exchange;
+    checkExpectation(head);
+    const [path, query] = splitTarget(head.target);
+    if (path === '*') return answerToStar(head);
     const { route, parameters } = findRoute(path);
-    if (message.method === 'OPTIONS') {
+    if (head.method === 'OPTIONS') {
       return optionsAnswer(route, allowOf(route, parameters), route.withheld?.(parameters) ?? []);
     }
-    const method = (message.method === 'HEAD' ? 'GET' : message.method) as Method;
+    const method = (head.method === 'HEAD' ? 'GET' : head.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
-    const request = new HttpRequest(message, response, { id, path, query, parameters, base, localPath });
+    const request = new HttpRequest(exchange, { id, path, query, parameters, base, localPath });
     return operation === undefined
       ? refuse(request, route, method, allowOf(route, parameters))
       : { request, operation };
@@ -94,66 +89,53 @@ export function createRouter(options: RouterOptions): Dispatch {
     throw methodNotAllowed(request.method, route, allow, refusal);
   }
 
-  function fail(exchange: Exchange, error: unknown): void {
+  function fail(reply: Reply, error: unknown): void {
     if (error instanceof Problem) {
-      if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, exchange.id);
-      writeProblem(exchange, error);
+      if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, reply.id);
+      writeProblem(reply, error);
       return;
     }
-    onFault(error, exchange.id);
-    writeProblem(exchange, new Problem('internal', 'the failure was logged under the id of this request'));
+    onFault(error, reply.id);
+    writeProblem(reply, new Problem('internal', 'the failure was logged under the id of this request'));
   }
 
-  return async (message, response) => {
-    const exchange: Exchange = { id: newRequestId(), base: '', message, response, fields: NONE, closing: draining };
+  return async (exchange) => {
+    const reply: Reply = { id: newRequestId(), base: '', exchange, fields: NONE };
     try {
-      exchange.fields = cors(message, preflightAllow(message));
-      exchange.base = baseOf(message, base);
-      const found = find(exchange);
+      reply.fields = cors(exchange.head, preflightAllow(exchange.head));
+      reply.base = baseOf(exchange, base);
+      const found = find(reply);
       let answer: Answer | Promise<Answer>;
       if ('operation' in found) {
         const { request, operation } = found;
-        const body = bodies.read(message);
+        const body = exchange.body();
         request.body = body instanceof Promise ? await body : body;
         if (request.query.size > 0) refuseSlips(request.query, operation.query);
         answer = operation.handle(request);
       } else answer = found;
-      const streaming = writeAnswer(exchange, answer instanceof Promise ? await answer : answer);
+      const streaming = writeAnswer(reply, answer instanceof Promise ? await answer : answer);
       if (streaming !== undefined) await streaming;
     } catch (error) {
-      fail(exchange, error);
+      fail(reply, error);
     }
   };
 
-  function preflightAllow(message: IncomingMessage): string | undefined {
-    if (message.method !== 'OPTIONS' || message.headers.origin === undefined) return undefined;
-    const found = router.find('GET', splitTarget(message.url ?? '/')[0]);
+  function preflightAllow({ method, target, headers }: RequestHead): string | undefined {
+    if (method !== 'OPTIONS' || headers.origin === undefined) return undefined;
+    const found = router.find('GET', splitTarget(target)[0]);
     const route = found?.store as Route | undefined;
     return found === null || route === undefined ? undefined : allowOf(route, found.params);
   }
 }
 
-/** What the parser lets pass although HTTP/1.1 does not allow it, or Waypost does not speak it. */
-function checkMessage({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
-  if (httpVersionMajor !== 1) throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
-  const coding = headers['transfer-encoding'];
-  // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
-  if (httpVersionMinor === 0 && coding !== undefined) {
-    throw new Problem('bad-request', 'HTTP/1.0 knows no Transfer-Encoding', { headers: { Connection: 'close' } });
-  }
-  // The parser undoes chunks only: what was compressed beneath them would be stored as if it were the content.
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new Problem('bad-request', `the only Transfer-Encoding understood here is chunked, not ${shown(coding)}`, {
-      headers: { Connection: 'close' },
-    });
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+function checkExpectation({ headers: { expect } }: RequestHead): void {
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', 'the only expectation known here is 100-continue');
   }
 }
 
 /** `*` stands for the service as a whole, of which only its options can be asked. */
-function answerToStar({ method }: IncomingMessage): Answer {
+function answerToStar({ method }: RequestHead): Answer {
   if (method === 'OPTIONS') return { status: 204, headers: [['Allow', 'GET, HEAD, POST, PUT, DELETE, LINK, OPTIONS']] };
   throw new Problem('bad-request', 'the target * goes with OPTIONS only');
 }

@@ -7,8 +7,8 @@ import { consumerRoutes } from '../../src/consumers/routes.ts';
 import { addresses } from '../../src/consumers/views/consumers.ts';
 import { createTerminator } from '../../src/duties/terminate.ts';
 import { createLocalUris } from '../../src/http/base-url.ts';
-import { createBodyReader } from '../../src/http/body.ts';
 import { type Listener, listen } from '../../src/http/listener.ts';
+import { createBodyBudget } from '../../src/http/protocol/body.ts';
 import { createRouter } from '../../src/http/router.ts';
 import { createSealer } from '../../src/ids.ts';
 import { createMessaging, type Messaging } from '../../src/messaging/messaging.ts';
@@ -68,17 +68,16 @@ export async function openService(engine: Engine, { maxBatch = 1000 } = {}): Pro
       enlister: NO_TRANSACTIONS,
     });
     const area = createConsumerArea(store, messaging.events, sealer, addresses);
-    const bodies = createBodyReader({ body: 10 * MIB, buffered: 100 * MIB });
     const dispatch = createRouter({
       routes: [...consumerRoutes(area, { maxBatch }), ...messagingRoutes(messaging, { maxWait: 60, maxBatch })],
       base: { configured: undefined, trustedProxies: [] },
-      bodies,
       localPath: createLocalUris(undefined, () => []),
       cors: () => [],
       onFault: (error) => faults.push(error),
-      draining: () => false,
     });
-    const listener = await listen({ host: '127.0.0.1', port: 0, maxHeaderSize: 16_384, dispatch, bodies });
+    const bodies = createBodyBudget({ body: 10 * MIB, buffered: 100 * MIB });
+    const where = { host: '127.0.0.1', port: 0, base: undefined };
+    const listener = await listen({ ...where, maxHeaderSize: 16_384, dispatch, bodies });
     return { store, messaging, area, listener };
   }
 

@@ -1,0 +1,38 @@
+/** The head of an answer as text. */
+import { STATUS_CODES } from 'node:http';
+
+/** How long a connection may be idle. Clients are told, so that they do not send into one that is being closed. */
+export const KEEP_ALIVE_SECONDS = 30;
+
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+
+const statusLines = new Map(
+  Object.entries(STATUS_CODES).map(([status, words]) => [Number(status), `HTTP/1.1 ${status} ${words}\r\n`]),
+);
+
+let second = 0;
+let goesOn = '';
+let ends = '';
+
+/** The fields that end every head: they change once a second. */
+function look(): void {
+  const now = Date.now();
+  if (now >= second && now < second + 1000) return;
+  second = now - (now % 1000);
+  const date = `Date: ${new Date(second).toUTCString()}\r\n`;
+  goesOn = `${date}Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n\r\n`;
+  ends = `${date}Connection: close\r\n\r\n`;
+}
+
+/** Names and values take turns in `fields`. `isLast`: the connection ends behind this answer. */
+export function answerHead(status: number, fields: readonly string[], isLast: boolean): string {
+  let text = statusLines.get(status) ?? `HTTP/1.1 ${status} \r\n`;
+  for (let i = 0; i < fields.length; i += 2) {
+    const value = fields[i + 1] as string;
+    // It would end the field, and what follows would be taken for fields of ours.
+    if (NO_VALUE.test(value)) throw new Error(`the field ${fields[i]} has a value that HTTP does not allow`);
+    text += `${fields[i]}: ${value}\r\n`;
+  }
+  look();
+  return text + (isLast ? ends : goesOn);
+}

@@ -1,0 +1,86 @@
+/** The head of a request: its line and its fields. */
+import { METHODS } from 'node:http';
+import { Problem } from '../../problems.ts';
+import { type Fields, malformed, parseFields, type RequestHeaders } from './fields.ts';
+
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly version: '1.0' | '1.1';
+  readonly headers: RequestHeaders;
+  readonly fields: Fields;
+  /** Whether the client wants to send another request after this one. */
+  readonly keepsAlive: boolean;
+}
+
+/** All that are registered. Whoever uses another one is told that nobody knows it, not that it does not fit. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const TARGET = /^[\x21-\x7e]+$/;
+const VERSION = /^HTTP\/\d\.\d$/;
+
+/**
+ * Reads the heads of one connection. Clients say nearly the same again and again: what has not changed since the last
+ * request is not read anew.
+ */
+export function createHeadReader(): (text: string) => RequestHead {
+  let lastText = '';
+  let lastHead: RequestHead | undefined;
+  let lastFieldsText = '';
+  let lastFields: Fields | undefined;
+
+  return (text) => {
+    if (lastHead !== undefined && text === lastText) return lastHead;
+    const end = text.indexOf('\r\n');
+    const line = end < 0 ? text : text.slice(0, end);
+    const fieldsText = end < 0 ? '' : text.slice(end + 2);
+    const requestLine = parseRequestLine(line);
+    const fields = lastFields !== undefined && fieldsText === lastFieldsText ? lastFields : parseFields(fieldsText);
+    const head = { ...requestLine, headers: fields.headers, fields, keepsAlive: keepsAlive(requestLine, fields) };
+    lastText = text;
+    lastHead = head;
+    lastFieldsText = fieldsText;
+    lastFields = fields;
+    return head;
+  };
+}
+
+type RequestLine = Pick<RequestHead, 'method' | 'target' | 'version'>;
+
+/** Throws what the client is to be told. */
+export function parseRequestLine(line: string): RequestLine {
+  const first = line.indexOf(' ');
+  const second = line.indexOf(' ', first + 1);
+  const method = line.slice(0, first);
+  const target = line.slice(first + 1, second);
+  const version = line.slice(second + 1);
+  if (first <= 0 || second < 0 || !TARGET.test(target) || !VERSION.test(version) || !TOKEN.test(method)) {
+    throw malformed();
+  }
+  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
+    throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
+  }
+  if (!KNOWN_METHODS.has(method)) {
+    throw new Problem('method-unknown', 'the request method is not one this service knows');
+  }
+  if (method === 'CONNECT') throw new Problem('method-unknown', 'this is no proxy');
+  return { method, target, version: version === 'HTTP/1.1' ? '1.1' : '1.0' };
+}
+
+function keepsAlive({ version }: RequestLine, { headers: { connection }, framing }: Fields): boolean {
+  // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
+  if (version === '1.0' && framing === 'chunks') throw malformed('HTTP/1.0 knows no Transfer-Encoding');
+  if (connection === undefined) return version === '1.1';
+  const wishes = connection.toLowerCase().split(/[\t ]*,[\t ]*/);
+  return version === '1.1' ? !wishes.includes('close') : wishes.includes('keep-alive') && !wishes.includes('close');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const NEVER_IN_A_HEAD = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|(?:^|[^\r])\n|\r[^\n]/;
+
+/** Throws when what has come so far cannot become the head of a request, so that nobody waits for the rest of it. */
+export function checkBeginning(text: string): void {
+  if (NEVER_IN_A_HEAD.test(text)) throw malformed();
+  const end = text.indexOf('\r\n');
+  if (end >= 0) parseRequestLine(text.slice(0, end));
+}
