@@ -1,8 +1,8 @@
 /** Statements that take many rows of values at once: a call into SQLite costs about as much as the row it writes. */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
-/** How many rows one call takes. Each size is a statement of its own, prepared once. */
-const SIZES = [16, 4, 1] as const;
+/** How many rows a call takes. Each size is a statement of its own, prepared when it is first wanted. */
+const SIZES = [64, 32, 16, 8, 4, 2, 1] as const;
 
 /** Rows of this many are written with one call. */
 export const ROWS_AT_ONCE = SIZES[0];
@@ -17,15 +17,23 @@ export function prepareForRows(
   textOf: (rows: string) => string,
 ): (values: readonly SQLInputValue[]) => void {
   const row = `(${Array(width).fill('?').join(', ')})`;
-  const statements = SIZES.map((rows) => ({
-    length: rows * width,
-    statement: db.prepare(textOf(Array(rows).fill(row).join(', '))),
-  }));
+  const statements = new Map<number, StatementSync>();
+  const statementFor = (rows: number): StatementSync => {
+    let found = statements.get(rows);
+    if (found === undefined) {
+      found = db.prepare(textOf(Array(rows).fill(row).join(', ')));
+      statements.set(rows, found);
+    }
+    return found;
+  };
+  // Now, so that a mistake in the text shows when the store is opened.
+  statementFor(1);
   return (values) => {
     let from = 0;
-    for (const { length, statement } of statements) {
+    for (const rows of SIZES) {
+      const length = rows * width;
       for (; values.length - from >= length; from += length) {
-        statement.run(...(length === values.length ? values : values.slice(from, from + length)));
+        statementFor(rows).run(...(length === values.length ? values : values.slice(from, from + length)));
       }
     }
   };
