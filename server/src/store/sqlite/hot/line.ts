@@ -58,10 +58,11 @@ export function createLineWriter(memory: SharedArrayBuffer, mail: MessagePort, h
     const beside: Uint8Array<ArrayBuffer>[] = [];
     const parcel: Parcel = { memory: new ArrayBuffer(words * WORD), beside };
     pack(createRecordWriter(memoryOver(parcel.memory), sent, handsOver ? beside : undefined), item);
+    // Before they change hands: afterwards they have no length.
+    const bytes = beside.reduce((sum, each) => sum + each.length, words * WORD);
     // Before the record that announces it is seen.
     mail.postMessage(parcel, [parcel.memory, ...beside.map(({ buffer }) => buffer)]);
     small.number(PARCEL);
-    const bytes = beside.reduce((sum, each) => sum + each.length, words * WORD);
     underWay.push({ end: ring.end(small.moveTo(0)), bytes });
   }
 
