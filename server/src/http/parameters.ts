@@ -6,9 +6,20 @@ import { slipOf } from '../slips.ts';
 export type QuerySpec = Readonly<Record<string, { readonly kind: Kind<unknown>; readonly help: string }>>;
 
 /** The query of a request. Requests with the same one share it, so nobody may change it. */
-export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys' | 'size'>;
+export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys' | 'size'> & {
+  /** What was read from it before, by who asked. */
+  readonly read: Map<QuerySpec, Readonly<Record<string, unknown>>>;
+  /** Who has found no slip in it before. */
+  readonly flawless: Set<QuerySpec>;
+};
 
-const NO_QUERY: Query = new URLSearchParams();
+class ParsedQuery extends URLSearchParams implements Query {
+  readonly read: Query['read'] = new Map();
+  readonly flawless: Query['flawless'] = new Set();
+}
+
+const NO_QUERY: Query = new ParsedQuery();
+const NO_SPEC: QuerySpec = {};
 /** Queries as clients write them: most requests come with one that came before. Bounded: clients choose them. */
 const parsed = new Map<string, Query>();
 const MAX_PARSED = 1000;
@@ -18,7 +29,7 @@ export function parseQuery(text: string | undefined): Query {
   if (text === undefined) return NO_QUERY;
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const query = new URLSearchParams(text);
+  const query = new ParsedQuery(text);
   if (text.length > LONGEST_PARSED) return query;
   if (parsed.size === MAX_PARSED) parsed.clear();
   parsed.set(text, query);
@@ -29,10 +40,14 @@ type KindValue<K> = K extends Kind<infer T> ? T : never;
 export type QueryValues<S extends QuerySpec> = { readonly [Name in keyof S]?: KindValue<S[Name]['kind']> };
 
 /** Refuses names that can only be slips of known ones: what was asked for would otherwise silently not happen. */
-export function refuseSlips(query: Query, spec: QuerySpec = {}): void {
+export function refuseSlips(query: Query, spec: QuerySpec = NO_SPEC): void {
+  if (query.flawless.has(spec)) return;
   const unknown = new Set<string>();
   for (const given of query.keys()) if (!Object.hasOwn(spec, given)) unknown.add(given);
-  if (unknown.size === 0) return;
+  if (unknown.size === 0) {
+    query.flawless.add(spec);
+    return;
+  }
   const names = Object.keys(spec);
   const errors: FieldError[] = [];
   for (const given of unknown) {
@@ -48,7 +63,8 @@ export function refuseSlips(query: Query, spec: QuerySpec = {}): void {
 
 /** Reads the parameters a handler knows; others are ignored, so that a newer client can talk to an older service. */
 export function readQuery<S extends QuerySpec>(query: Query, spec: S): QueryValues<S> {
-  if (query.size === 0) return {};
+  const known = query.read.get(spec);
+  if (known !== undefined) return known as QueryValues<S>;
   const values: Record<string, unknown> = {};
   const errors: FieldError[] = [];
   for (const name in spec) {
@@ -65,5 +81,6 @@ export function readQuery<S extends QuerySpec>(query: Query, spec: S): QueryValu
     const detail = errors.map((error) => `${error.parameter} ${error.detail}`).join('; ');
     throw new Problem('bad-query', detail, { errors });
   }
+  query.read.set(spec, values);
   return values as QueryValues<S>;
 }
