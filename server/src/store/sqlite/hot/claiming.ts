@@ -95,7 +95,7 @@ const bodyIn = (db: DatabaseSync, schema: string): StatementSync =>
 const takingIn = (db: DatabaseSync, schema: string) =>
   prepareForRows(
     db,
-    4,
+    '(?, ?, ?, ?)',
     (rows) =>
       `WITH taken (id, state, due, token) AS (VALUES ${rows})
        UPDATE ${schema}.delivery SET state = taken.state, due = taken.due, token = taken.token, tries = tries + 1

@@ -125,7 +125,8 @@ function placeIn(db: DatabaseSync, schema: 'main' | 'volatile'): Place {
     names: prepare(`SELECT name FROM ${message} WHERE ${listed} AND name IS NOT NULL`),
     deliveriesListed: prepare(`DELETE FROM ${delivery} WHERE ${listed}`),
     messagesListed: prepare(`DELETE FROM ${message} WHERE ${listed}`),
-    deliveriesBetween: prepare(`DELETE FROM ${delivery} WHERE id BETWEEN ? AND ? AND dest = ? AND ${IS_OVER}`),
+    // The plus sign keeps SQLite from walking over all that is kept.
+    deliveriesBetween: prepare(`DELETE FROM ${delivery} WHERE id BETWEEN ? AND ? AND +dest = ? AND ${IS_OVER}`),
     messagesBetween: prepare(`DELETE FROM ${message} WHERE id BETWEEN ? AND ?`),
     countBetween: prepare(
       `SELECT count(*), count(name) FROM (SELECT name FROM ${message} WHERE id BETWEEN ? AND ? LIMIT +?)`,

@@ -8,15 +8,15 @@ const SIZES = [64, 32, 16, 8, 4, 2, 1] as const;
 export const ROWS_AT_ONCE = SIZES[0];
 
 /**
- * `textOf` makes the statement from its rows, as they stand after VALUES. What comes back takes the values of any number
+ * `row` is one row as it stands after VALUES, `textOf` makes the statement from all of them. What comes back takes the values of any number
  * of rows, one after another, and runs as few statements as it takes.
  */
 export function prepareForRows(
   db: DatabaseSync,
-  width: number,
+  row: string,
   textOf: (rows: string) => string,
 ): (values: readonly SQLInputValue[]) => void {
-  const row = `(${Array(width).fill('?').join(', ')})`;
+  const width = row.split('?').length - 1;
   const statements = new Map<number, StatementSync>();
   const statementFor = (rows: number): StatementSync => {
     let found = statements.get(rows);

@@ -5,8 +5,9 @@ import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
 import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
 
-const MESSAGE = ['id', 'dest', 'pos', 'posted', 'content_type', 'headers', 'expires', 'body'];
-const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries', 'token', 'size'];
+const QUEUED = ['id', 'dest', 'posted', 'content_type', 'headers', 'body'];
+const IN_TOPIC = [...QUEUED, 'pos', 'expires'];
+const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
 
 /** About what a message writes beside its content: its rows and their places in the indexes. */
 const ROW_BYTES = 300;
@@ -20,12 +21,13 @@ export interface Posting {
 
 export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
-    message: createRowBuffer(db, `${schema}.message`, MESSAGE),
-    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY),
+    queued: createRowBuffer(db, `${schema}.message`, QUEUED),
+    inTopic: createRowBuffer(db, `${schema}.message`, IN_TOPIC),
+    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { tries: '0', token: '0' }),
   });
   const durable = buffersOf('main');
   const volatile = buffersOf('volatile');
-  const buffers = [durable.message, durable.delivery, volatile.message, volatile.delivery];
+  const buffers = [durable, volatile].flatMap(({ queued, inTopic, delivery }) => [queued, inTopic, delivery]);
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
   // Until when a chain is remembered is a whole hour (see once.ts), so that most uses change a number and no index.
@@ -66,11 +68,13 @@ export function createPosting(db: DatabaseSync): Posting {
   function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
     const { id, contentType, headers, delayedUntil, expires, rank, arrival, body } = message;
     const into = isVolatile(id) ? volatile : durable;
-    const life = position === null ? null : expires;
-    into.message.add(id, destination, position, posted, contentType, headers, life, body);
-    if (position !== null) return;
+    if (position !== null) {
+      into.inTopic.add(id, destination, posted, contentType, headers, body, position, expires);
+      return;
+    }
+    into.queued.add(id, destination, posted, contentType, headers, body);
     const state = delayedUntil === null ? 0 : 2;
-    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, 0, 0, body.length);
+    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, body.length);
   }
 
   function post(posting: HotPosting): PostOutcome {

@@ -12,11 +12,17 @@ export interface RowBuffer {
   discard(): void;
 }
 
-export function createRowBuffer(db: DatabaseSync, table: string, columns: readonly string[]): RowBuffer {
+/** `fixed`: columns that have the same value in each row; binding a value costs more than reading it from the statement. */
+export function createRowBuffer(
+  db: DatabaseSync,
+  table: string,
+  columns: readonly string[],
+  fixed: Readonly<Record<string, string>> = {},
+): RowBuffer {
   const insert = prepareForRows(
     db,
-    columns.length,
-    (rows) => `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rows}`,
+    `(${[...columns.map(() => '?'), ...Object.values(fixed)].join(', ')})`,
+    (rows) => `INSERT INTO ${table} (${[...columns, ...Object.keys(fixed)].join(', ')}) VALUES ${rows}`,
   );
   const full = ROWS_AT_ONCE * columns.length;
   let values: SQLInputValue[] = [];
