@@ -34,7 +34,7 @@ import type { RecordReader } from './record.ts';
 import { FAILURE, type HotSetup, REPORT } from './wire.ts';
 
 /** So many calls are shown at once. */
-const ENOUGH_CALLS = 16;
+const ENOUGH_CALLS = 32;
 /** What may wait for its outcome. Beyond it clients are told to come back (the bodies would fill the memory). */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 

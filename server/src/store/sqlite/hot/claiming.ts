@@ -1,7 +1,6 @@
-/** Claiming on SQLite: claims on one queue that are there together share one look at its head and one update. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+/** Claiming on SQLite: claims on one queue that are there together share one look at its head. */
+import type { DatabaseSync } from 'node:sqlite';
 import { type Claim, CONSUMED, isVolatile, LEASED } from '../../store.ts';
-import { prepareForRows } from './many-rows.ts';
 import type { FoundMessage } from './wire.ts';
 
 /** Content up to this comes with the look itself; larger is read when it is known to be wanted. */
@@ -24,12 +23,6 @@ type Head = readonly [
   body: Uint8Array | null,
 ];
 
-/** Values of the rows to be written: id, state, due and token of each message taken. */
-interface Taking {
-  readonly durable: number[];
-  readonly volatile: number[];
-}
-
 /** The ready messages of a destination in their order, in one of the two places where they lie. */
 const headIn = (schema: 'main' | 'volatile'): string =>
   `SELECT d.id, d.rank, d.ord, d.size, d.tries, m.posted, m.content_type, m.headers, m.name,
@@ -46,17 +39,14 @@ export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => 
   // The plus sign: see connection.ts.
   const head = db.prepare(`${headIn('main')} UNION ALL ${headIn('volatile')} ORDER BY 2, 3 LIMIT +?3`);
   head.setReturnArrays(true);
-  const takeDurable = takingIn(db, 'main');
-  const takeVolatile = takingIn(db, 'volatile');
-  const durableBody = bodyIn(db, 'main');
-  const volatileBody = bodyIn(db, 'volatile');
+  const durable = statementsIn(db, 'main');
+  const volatile = statementsIn(db, 'volatile');
 
-  function take({ mode, due, token }: Claim, found: Head, taking: Taking): FoundMessage {
+  function take({ mode, due, token }: Claim, found: Head): FoundMessage {
     const [id, , , , tries, posted, contentType, headers, name, small] = found;
-    const rows = isVolatile(id) ? taking.volatile : taking.durable;
-    rows.push(id, mode === 'lease' ? LEASED : CONSUMED, due, token);
-    const whole = isVolatile(id) ? volatileBody : durableBody;
-    const body = small ?? (whole.get(id) as { body: Uint8Array }).body;
+    const statements = isVolatile(id) ? volatile : durable;
+    statements.take.run(mode === 'lease' ? LEASED : CONSUMED, due, token, id);
+    const body = small ?? (statements.body.get(id) as { body: Uint8Array }).body;
     return { id, posted, contentType, headers, name, deliveries: tries + 1, body };
   }
 
@@ -64,10 +54,9 @@ export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => 
     const [{ destination, now }] = claims as [Claim];
     const wanted = claims.reduce((sum, claim) => sum + claim.max, 0);
     const heads = head.all(destination, now, wanted) as unknown as Head[];
-    const taking: Taking = { durable: [], volatile: [] };
     let next = 0;
     let taken = 0;
-    const outcomes = claims.map((claim) => {
+    return claims.map((claim) => {
       if (taken > MAX_BYTES_TOGETHER) return undefined;
       const claimed: FoundMessage[] = [];
       let bytes = 0;
@@ -76,28 +65,17 @@ export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => 
         const size = found[3];
         bytes += size;
         if (claimed.length > 0 && bytes > claim.maxBytes) break;
-        claimed.push(take(claim, found, taking));
+        claimed.push(take(claim, found));
         taken += size;
         next++;
       }
       return claimed;
     });
-    takeDurable(taking.durable);
-    takeVolatile(taking.volatile);
-    return outcomes;
   };
 }
 
-const bodyIn = (db: DatabaseSync, schema: string): StatementSync =>
-  db.prepare(`SELECT body FROM ${schema}.message WHERE id = ?`);
-
-/** Writes the new states of what was taken: id, state, due and token of each. */
-const takingIn = (db: DatabaseSync, schema: string) =>
-  prepareForRows(
-    db,
-    '(?, ?, ?, ?)',
-    (rows) =>
-      `WITH taken (id, state, due, token) AS (VALUES ${rows})
-       UPDATE ${schema}.delivery SET state = taken.state, due = taken.due, token = taken.token, tries = tries + 1
-       FROM taken WHERE delivery.id = taken.id`,
-  );
+const statementsIn = (db: DatabaseSync, schema: 'main' | 'volatile') => ({
+  // One by one: a statement for many of them is no faster, since SQLite makes a table of them first.
+  take: db.prepare(`UPDATE ${schema}.delivery SET state = ?, due = ?, token = ?, tries = tries + 1 WHERE id = ?`),
+  body: db.prepare(`SELECT body FROM ${schema}.message WHERE id = ?`),
+});
