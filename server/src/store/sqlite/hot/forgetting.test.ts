@@ -75,3 +75,17 @@ test('a full piece is told, and the next one takes the rest', () => {
   assert.deepEqual(forget(step), { last: 1, more: false, full: false });
   assert.deepEqual(left(db), []);
 });
+
+test('one that stood still between two pieces does not go by what it knew', () => {
+  const db = openTables();
+  for (let id = 2; id <= 2000; id += 2) store(db, { id, state: CONSUMED, due: 1000 + id });
+  let now = 0;
+  const forget = createForgetting(db, () => now);
+  assert.equal(forget({ ...step, kept: 100 }).full, true);
+  assert.equal(left(db).length, 500);
+  // Meanwhile the newer ones went another way, and what was too much is so no longer.
+  db.exec('DELETE FROM main.delivery WHERE id > 1100; DELETE FROM main.message WHERE id > 1100');
+  now += 60_000;
+  forget({ ...step, kept: 100 });
+  assert.equal(left(db).length, 50);
+});

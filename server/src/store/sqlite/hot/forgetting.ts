@@ -1,11 +1,11 @@
-/** Forgetting finished messages on SQLite, in small pieces. What is forgotten when is as in ../../forget-finished.ts. */
+/** Forgets finished messages in small pieces. PostgreSQL does the same, see ../../postgres/forgetting.ts. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type ForgetStep, type Forgotten, hashOfId, IS_OVER } from '../../store.ts';
 
 const CHUNK = 500;
 /** Destinations looked at in one step. */
 const DESTINATIONS = 50;
-/** Milliseconds for which it is believed how many are too many. */
+/** Milliseconds for which it is believed how many are too many. The process may stand still meanwhile. */
 const TRUST = 10_000;
 
 /** The statements of one of the two places where messages lie. */
