@@ -31,7 +31,7 @@ import { openOnHotThread } from './hot-thread.ts';
 import { createLineReader, createLineWriter } from './line.ts';
 import { errorOf, reportOf } from './outcomes.ts';
 import type { RecordReader } from './record.ts';
-import { FAILURE, type HotSetup, REPORT } from './wire.ts';
+import { CLOSE, FAILURE, type HotSetup, REPORT } from './wire.ts';
 
 /** So many calls are shown at once. */
 const ENOUGH_CALLS = 32;
@@ -81,6 +81,7 @@ export async function openHotCalls({ setup, nextArrival, committed }: HotCallsOp
   let scheduled = false;
   let hasVolatileRoom = true;
   let closed = false;
+  /** The other thread has closed the database. */
   let ended = false;
   const idle: (() => void)[] = [];
 
@@ -160,6 +161,7 @@ export async function openHotCalls({ setup, nextArrival, committed }: HotCallsOp
       committed(report.jobs, report.bytes);
       return;
     }
+    if (kind === CLOSE) ended = true;
     const { asked, unpack, resolve, reject } = done(number);
     if (kind === FAILURE) reject(errorOf(from));
     else resolve(unpack(from, asked) as never);
@@ -200,7 +202,6 @@ export async function openHotCalls({ setup, nextArrival, committed }: HotCallsOp
       closed = true;
       if (waitingCalls > 0) await new Promise<void>((resolve) => idle.push(resolve));
       await send(closing, undefined, 0);
-      ended = true;
       store.mail.close();
     },
   };

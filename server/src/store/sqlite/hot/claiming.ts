@@ -5,8 +5,10 @@ import type { FoundMessage } from './wire.ts';
 
 /** Content up to this comes with the look itself; larger is read when it is known to be wanted. */
 const SMALL = 16 * 1024;
-/** How much content claims take into memory before the rest of them have to ask again. */
-const MAX_BYTES_TOGETHER = 32 * 1024 * 1024;
+/** How much content the claims of a group may still take into memory. The last of them may take more. */
+export interface ContentRoom {
+  bytes: number;
+}
 
 /** A row as a list: as an object it would cost more than the look. */
 type Head = readonly [
@@ -30,11 +32,10 @@ const headIn = (schema: 'main' | 'volatile'): string =>
    FROM ${schema}.delivery AS d CROSS JOIN ${schema}.message AS m ON m.id = d.id
    WHERE d.dest = ?1 AND d.state = 0 AND (d.expires IS NULL OR d.expires > ?2)`;
 
-/**
- * Carries out claims on one destination. When they would take too much into memory at once, the last of them get no
- * outcome and have to ask again.
- */
-export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => (FoundMessage[] | undefined)[] {
+/** Carries out claims on one destination. Those for which there is no room get no outcome and have to ask again. */
+export function createClaiming(
+  db: DatabaseSync,
+): (claims: readonly Claim[], room: ContentRoom) => (FoundMessage[] | undefined)[] {
   // Without a derived table around it SQLite merges the two ready indexes; with one it sorts everything.
   // The plus sign: see connection.ts.
   const head = db.prepare(`${headIn('main')} UNION ALL ${headIn('volatile')} ORDER BY 2, 3 LIMIT +?3`);
@@ -50,14 +51,13 @@ export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => 
     return { id, posted, contentType, headers, name, deliveries: tries + 1, body };
   }
 
-  return (claims) => {
+  return (claims, room) => {
     const [{ destination, now }] = claims as [Claim];
     const wanted = claims.reduce((sum, claim) => sum + claim.max, 0);
     const heads = head.all(destination, now, wanted) as unknown as Head[];
     let next = 0;
-    let taken = 0;
     return claims.map((claim) => {
-      if (taken > MAX_BYTES_TOGETHER) return undefined;
+      if (room.bytes < 0) return undefined;
       const claimed: FoundMessage[] = [];
       let bytes = 0;
       while (next < heads.length && claimed.length < claim.max) {
@@ -66,7 +66,7 @@ export function createClaiming(db: DatabaseSync): (claims: readonly Claim[]) => 
         bytes += size;
         if (claimed.length > 0 && bytes > claim.maxBytes) break;
         claimed.push(take(claim, found));
-        taken += size;
+        room.bytes -= size;
         next++;
       }
       return claimed;

@@ -28,7 +28,10 @@ const MOST_CALLS = 256;
 const MOST_BYTES = 16 * 1024 * 1024;
 /** How many messages claims may want together. */
 const MOST_WANTED = 512;
-/** Claims wait while so many bytes of large messages are on their way to the clients' thread: memory is bounded. */
+/**
+ * How much content the claims of a group take into memory, and how much of large messages may be on its way to the clients'
+ * thread. The rest of the claims wait: memory is bounded.
+ */
 const MOST_CLAIMED_BYTES = 32 * 1024 * 1024;
 
 /** About what a verdict and a taken message write, and a piece of forgotten ones. */
@@ -114,11 +117,13 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
       else together.push(each);
     }
     waiting = waiting.slice(taken);
+    // A job that has to run again finds less of it; who gets nothing for that reason comes with the next group.
+    const room = { bytes: MOST_CLAIMED_BYTES };
     for (const together of byDestination.values()) {
       const asked = together.map((each) => each.claim);
       claims.push({
         claims: together,
-        job: hotJob(() => claim(asked), { bytes: ROW_BYTES * asked.length }),
+        job: hotJob(() => claim(asked, room), { bytes: ROW_BYTES * asked.length }),
       });
     }
   }
