@@ -4,16 +4,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
 import { temporaryFolder } from '../../../../../testing/folders.ts';
 import { Problem } from '../../../problems.ts';
-import type { GroupHooks } from '../group-commit.ts';
 import { createBlockingTurn, createTurnMemory } from '../turn.ts';
-import { createHotGroup, type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
+import { createHotGroup, type HotHooks, type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
 
 const KIB = 1024;
 
 let db: DatabaseSync;
 /** Another connection to the same file: it sees what is committed and nothing else. */
 let observer: DatabaseSync;
-let hooks: GroupHooks;
+let hooks: HotHooks;
 let groups: number[];
 let run: (jobs: readonly HotJob[]) => void;
 

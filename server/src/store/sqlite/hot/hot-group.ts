@@ -13,6 +13,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../../problems.ts';
 import { explain } from '../connection.ts';
 import type { GroupHooks } from '../group-commit.ts';
+import type { BlockingTurn } from '../turn.ts';
 
 /** What jobs have put off writing, so that many rows are written together. */
 export interface WriteBehind {
@@ -40,8 +41,12 @@ export const hotJob = <Outcome>(
   { bytes = 0, grows = false, behind }: { bytes?: number; grows?: boolean; behind?: WriteBehind } = {},
 ): HotJob<Outcome> => ({ run, bytes, grows, behind, outcome: undefined, error: undefined });
 
+export interface HotHooks extends GroupHooks {
+  readonly turn: BlockingTurn;
+}
+
 /** Runs the jobs and notes the outcome or the error of each. */
-export function createHotGroup(db: DatabaseSync, hooks: GroupHooks): (jobs: readonly HotJob[]) => void {
+export function createHotGroup(db: DatabaseSync, hooks: HotHooks): (jobs: readonly HotJob[]) => void {
   // Not IMMEDIATE: with a turn nobody else writes, and what touches one of the two databases need not lock both.
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');

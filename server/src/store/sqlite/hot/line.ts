@@ -45,6 +45,7 @@ export function createLineWriter(memory: SharedArrayBuffer, mail: MessagePort, h
   const ring = createRingWriter(memory);
   const sent: SentTexts = new Map();
   const small = createRecordWriter(ring, sent);
+  /** Large records that were not taken yet. */
   const underWay: { readonly end: number; readonly bytes: number }[] = [];
 
   function writeAt<T>(at: number, words: number, pack: (to: RecordWriter, item: T) => void, item: T): void {
@@ -63,7 +64,12 @@ export function createLineWriter(memory: SharedArrayBuffer, mail: MessagePort, h
     // Before the record that announces it is seen.
     mail.postMessage(parcel, [parcel.memory, ...beside.map(({ buffer }) => buffer)]);
     small.number(PARCEL);
+    forgetTaken();
     underWay.push({ end: ring.end(small.moveTo(0)), bytes });
+  }
+
+  function forgetTaken(): void {
+    while (underWay[0] !== undefined && ring.isReleased(underWay[0].end)) underWay.shift();
   }
 
   const inRing = (words: number): number => (words <= LARGE_WORDS ? words + 1 : 1);
@@ -81,7 +87,7 @@ export function createLineWriter(memory: SharedArrayBuffer, mail: MessagePort, h
     publish: ring.publish,
     wake: ring.wake,
     largeBytesUnderWay() {
-      while (underWay[0] !== undefined && ring.isReleased(underWay[0].end)) underWay.shift();
+      forgetTaken();
       return underWay.reduce((sum, { bytes }) => sum + bytes, 0);
     },
   };

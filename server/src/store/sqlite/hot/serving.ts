@@ -1,9 +1,10 @@
 /** The hot paths of one store, on their thread: takes calls, carries them out in groups and writes their outcomes. */
+import type { DatabaseSync } from 'node:sqlite';
 import { passiveCheckpoint } from '../checkpoint.ts';
 import { openDatabase } from '../database.ts';
 import { createDiskReserve } from '../disk.ts';
 import { createRoomKeeping } from '../room.ts';
-import { createBlockingTurn } from '../turn.ts';
+import { type BlockingTurn, createBlockingTurn } from '../turn.ts';
 import { createHotGroup } from './hot-group.ts';
 import type { Opening } from './hot-thread.ts';
 import { createIntake } from './intake.ts';
@@ -23,23 +24,37 @@ export interface Serving {
 }
 
 /** Opens the database. */
-export function openServing({ setup, calls, outcomes, mail }: Opening): Serving {
-  const { place, turnMemory, folder, reserveBytes } = setup;
+export function openServing(opening: Opening): Serving {
+  const { place, turnMemory } = opening.setup;
   const turn = createBlockingTurn(turnMemory);
-  const inTurn = <T>(work: () => T): T => {
-    turn.take();
-    try {
-      return work();
-    } finally {
-      turn.give();
-    }
-  };
   // In a turn: others may be at the database, and opening it looks at it.
-  const { db, volatileRoom, room } = inTurn(() => {
+  return inTurn(turn, () => {
     const db = openDatabase(place, CACHES);
-    const room = createRoomKeeping(createDiskReserve(folder, reserveBytes), passiveCheckpoint(db));
-    return { db, volatileRoom: createVolatileRoom(db), room };
+    try {
+      return serveFrom(db, turn, opening);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   });
+}
+
+function inTurn<T>(turn: BlockingTurn, work: () => T): T {
+  turn.take();
+  try {
+    return work();
+  } finally {
+    turn.give();
+  }
+}
+
+function serveFrom(db: DatabaseSync, turn: BlockingTurn, { setup, calls, outcomes, mail }: Opening): Serving {
+  const volatileRoom = createVolatileRoom(db);
+  const room = createRoomKeeping(createDiskReserve(setup.folder, setup.reserveBytes), passiveCheckpoint(db));
+  const called = createLineReader(calls, mail);
+  const answers = createLineWriter(outcomes, mail, true);
+  const writer = createOutcomeWriter(answers);
+  const intake = createIntake(db, called, answers, writer);
   const written = { jobs: 0, bytes: 0 };
   const runGroup = createHotGroup(db, {
     turn,
@@ -55,10 +70,11 @@ export function openServing({ setup, calls, outcomes, mail }: Opening): Serving 
       volatileRoom.wrote(bytes);
     },
   });
-  const called = createLineReader(calls, mail);
-  const answers = createLineWriter(outcomes, mail, true);
-  const writer = createOutcomeWriter(answers);
-  const intake = inTurn(() => createIntake(db, called, answers, writer));
+
+  function tell(): void {
+    answers.publish();
+    answers.wake();
+  }
 
   return {
     serve() {
@@ -71,18 +87,16 @@ export function openServing({ setup, calls, outcomes, mail }: Opening): Serving 
         writer.report({ ...written, hasVolatileRoom: volatileRoom.hasRoom });
         written.jobs = 0;
         written.bytes = 0;
-        answers.publish();
-        answers.wake();
+        tell();
         return 'busy';
       }
       // Claims may have been taken off the line and have to wait.
       called.release();
       const closing = intake.closing();
       if (closing === undefined) return 'idle';
-      inTurn(() => db.close());
+      inTurn(turn, () => db.close());
       writer.closed(closing);
-      answers.publish();
-      answers.wake();
+      tell();
       return 'closed';
     },
   };
