@@ -1,10 +1,10 @@
 /** The hot paths on PostgreSQL: gathered statements on connections of their own. */
 import { Problem } from '../../problems.ts';
-import { createForgetting } from '../forget-finished.ts';
 import { mustPostAlone, postAlone } from '../post-alone.ts';
 import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
 import type { Floors, Start } from './floors.ts';
+import { createForgetting } from './forgetting.ts';
 import { AGAIN, type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
 import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
