@@ -13,8 +13,8 @@ export interface RequestHead {
   readonly keepsAlive: boolean;
 }
 
-/** All that are registered. Whoever uses another one is told that nobody knows it, not that it does not fit. */
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+/** Whoever uses another one is told that nobody knows it, not that it does not fit. CONNECT is for proxies. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** A path, an http URI (which has a host), or the star. None of them has a fragment. */
 const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
@@ -40,9 +40,9 @@ export function createHeadReader(): (text: string) => RequestHead {
     const end = text.indexOf('\r\n');
     const line = end < 0 ? text : text.slice(0, end);
     const fieldsText = end < 0 ? '' : text.slice(end + 2);
-    const requestLine = parseRequestLine(line);
+    const { method, target, version } = parseRequestLine(line);
     const fields = lastFields !== undefined && fieldsText === lastFieldsText ? lastFields : parseFields(fieldsText);
-    const head = { ...requestLine, headers: fields.headers, fields, keepsAlive: keepsAlive(requestLine, fields) };
+    const head = { method, target, version, headers: fields.headers, fields, keepsAlive: keepsAlive(version, fields) };
     if (text.length <= MOST_REMEMBERED) {
       lastText = text;
       lastHead = head;
@@ -62,21 +62,25 @@ export function parseRequestLine(line: string): RequestLine {
   const method = line.slice(0, first);
   const target = line.slice(first + 1, second);
   const version = line.slice(second + 1);
-  const isTarget = TARGET.test(target) || (method === 'CONNECT' && AUTHORITY.test(target));
-  if (first <= 0 || second < 0 || !isTarget || !VERSION.test(version) || !TOKEN.test(method)) {
-    throw malformed();
+  if (first <= 0 || second < 0 || !TARGET.test(target) || !KNOWN_METHODS.has(method)) {
+    throw whatIsWrong(method, target, version);
   }
-  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
-    throw new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
-  }
-  if (!KNOWN_METHODS.has(method)) {
-    throw new Problem('method-unknown', 'the request method is not one this service knows');
-  }
-  if (method === 'CONNECT') throw new Problem('method-unknown', 'this is no proxy');
-  return { method, target, version: version === 'HTTP/1.1' ? '1.1' : '1.0' };
+  if (version === 'HTTP/1.1') return { method, target, version: '1.1' };
+  if (version === 'HTTP/1.0') return { method, target, version: '1.0' };
+  throw whatIsWrong(method, target, version);
 }
 
-function keepsAlive({ version }: RequestLine, { headers: { connection }, framing }: Fields): boolean {
+function whatIsWrong(method: string, target: string, version: string): Problem {
+  const isTarget = TARGET.test(target) || (method === 'CONNECT' && AUTHORITY.test(target));
+  if (!isTarget || !VERSION.test(version) || !TOKEN.test(method)) return malformed();
+  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
+    return new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
+  }
+  const detail = method === 'CONNECT' ? 'this is no proxy' : 'the request method is not one this service knows';
+  return new Problem('method-unknown', detail);
+}
+
+function keepsAlive(version: RequestHead['version'], { headers: { connection }, framing }: Fields): boolean {
   // RFC 9112, section 6.1: its end cannot be trusted, another reader of the same bytes may see it elsewhere.
   if (version === '1.0' && framing === 'chunks') throw malformed('HTTP/1.0 knows no Transfer-Encoding');
   if (connection === undefined) return version === '1.1';

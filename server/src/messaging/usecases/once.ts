@@ -53,19 +53,22 @@ const HOUR = 3_600_000;
 export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
   const signed = ({ kind, name, batch }: OnceScope): string => `${kind}/${name}/${batch ? 'batch' : 'message'}`;
 
-  function write(scope: OnceScope, chain: number, n: number): string {
-    const token = { chain, n, messageId: store.nextId() * 2, expires: Math.floor(store.now() + lifetime) };
-    return tokens.write(token, signed(scope));
+  function write(belongsTo: string, chain: number, n: number): string {
+    return tokens.write(
+      { chain, n, messageId: store.nextId() * 2, expires: Math.floor(store.now() + lifetime) },
+      belongsTo,
+    );
   }
 
-  const issue = (scope: OnceScope): string => write(scope, store.nextId(), 1);
+  const issue = (scope: OnceScope): string => write(signed(scope), store.nextId(), 1);
 
   const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
 
   return {
     issue,
     async use(scope, text, drafts, options) {
-      const token = tokens.read(text, signed(scope));
+      const belongsTo = signed(scope);
+      const token = tokens.read(text, belongsTo);
       if (token === undefined) return undefined;
       const { chain, n, messageId, expires } = token;
       const now = store.now();
@@ -87,7 +90,7 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, transaction, once: { use, messageId } });
       if (ids === undefined) return { state: 'used', next: issue(scope) };
       // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
-      const next = transaction === undefined ? write(scope, chain, n + 1) : issue(scope);
+      const next = transaction === undefined ? write(belongsTo, chain, n + 1) : issue(scope);
       return { state: 'posted', ids, next };
     },
     async look(scope, text) {
