@@ -20,7 +20,7 @@ forEachEngine('refusals', (engine) => {
       for (const token of ['0', '00', '1']) {
         const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
         const answer = await request(`${message}/acknowledgement/${token}`, { method: 'POST', headers, body });
-        assert.ok(answer.status === 404 || answer.status === 412, `${body} with ${token}: ${answer.status}`);
+        assert.equal(answer.status, 404, `${body} with ${token}`);
         assert.equal((await request(message)).headers['message-state'], 'available', `${body} with ${token}`);
       }
     }
@@ -41,6 +41,32 @@ forEachEngine('refusals', (engine) => {
       assert.equal(state, 'leased', body);
     }
     assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
+  });
+
+  test('an acknowledgement link is one of its message only, and one that was never given out is not found', async () => {
+    const { url } = waypost();
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const settle = async (link: string): Promise<number> =>
+      (await request(link, { method: 'POST', headers, body: 'acknowledge=false' })).status;
+    const poll = async (): Promise<string> =>
+      (await request(`${url}/queues/words/poller`, { method: 'POST' })).link('acknowledgement');
+    await request(`${url}/queues/words`, { method: 'POST', body: 'x' });
+    await request(`${url}/queues/words/messages/mine`, { method: 'PUT', body: 'y' });
+    const [one, two] = [await poll(), await poll()];
+    const wordOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
+    const slipOf = (link: string): string => link.slice(0, -1) + (link.endsWith('7') ? '8' : '7');
+    for (const wrong of [one.replace(wordOf(one), wordOf(two)), two.replace(wordOf(two), wordOf(one))]) {
+      assert.equal(await settle(wrong), 404);
+    }
+    for (const link of [one, two]) {
+      assert.equal(await settle(slipOf(link)), 404);
+      assert.equal((await request(slipOf(link))).status, 404);
+      assert.equal(await settle(link), 204);
+      await poll();
+      // It was given out once, and a newer one has overtaken it.
+      assert.equal(await settle(link), 412);
+      assert.equal(await settle(slipOf(link)), 404);
+    }
   });
 
   test('a queue is not its own dead-letter queue', async () => {

@@ -58,7 +58,7 @@ export function viewOf(
     path: messagePath(destination.kind, destination.name, id),
     state,
     deliveries,
-    delivery: token === undefined ? undefined : deliveryWord(destination, token),
+    delivery: token === undefined ? undefined : deliveryWord(destination, id, token),
     position: message.position === null ? undefined : reading.positionOf(message),
   };
 }
