@@ -136,6 +136,20 @@ export function eventStreams(world: World): void {
     });
   });
 
+  it('A17 a Last-Event-ID of another topic is refused, whether its position is one here or not', async () => {
+    const [topic, other] = [await world.topic(), await world.topic()];
+    for (const each of [topic, other]) await world.post(each, ['x', 'y', 'z']);
+    const ids: string[] = [];
+    await streaming(await follow(world, other, 'first'), async (stream) => {
+      for (const { id } of await stream.take(3)) ids.push(id);
+    });
+    for (const id of ids) {
+      await streaming(await nextOf(topic), async ({ status }) => assert.ok([400, 404].includes(status), `${status}`), {
+        headers: { 'last-event-id': id },
+      });
+    }
+  });
+
   it('A17 a stream that breaks and resumes again and again misses nothing and repeats nothing', async () => {
     const topic = await world.topic();
     const next = await nextOf(topic);

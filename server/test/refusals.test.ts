@@ -69,6 +69,27 @@ forEachEngine('refusals', (engine) => {
     }
   });
 
+  test('a position is one of its topic alone, however many messages both have', async () => {
+    const { url } = waypost();
+    for (const topic of ['here', 'there']) {
+      for (const body of ['1', '2', '3']) await request(`${url}/topics/${topic}`, { method: 'POST', body });
+    }
+    const positions = [(await request(`${url}/topics/here`)).link('next')];
+    for (let at = `${url}/topics/here/first`; ; ) {
+      const read = await request(at);
+      if (read.status === 204) break;
+      at = read.link('next');
+      positions.push(at);
+    }
+    assert.equal(positions.length, 4);
+    for (const next of positions) {
+      assert.ok((await request(next)).status < 300);
+      const carried = await request(next.replace('/topics/here/', '/topics/there/'));
+      assert.equal(carried.status, 404);
+      assert.match(carried.json<{ detail: string }>().detail, /no position in the topic there; follow its next/);
+    }
+  });
+
   test('a queue is not its own dead-letter queue', async () => {
     const { url } = waypost();
     const documents = {

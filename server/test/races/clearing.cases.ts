@@ -155,7 +155,8 @@ export function clearingRaces(nodes: () => Nodes): void {
     if (kind === 'queue') return receiveAll(node, destination);
     const oldest = await node.reading.oldest(destination);
     if (oldest === undefined) return [];
-    const rest = await node.reading.after(destination, node.reading.positionOf(oldest), { max: 100, wait: 0 }, patient);
+    const position = node.reading.positionOf(destination, oldest);
+    const rest = await node.reading.after(destination, position, { max: 100, wait: 0 }, patient);
     return [oldest, ...rest.messages].map(bodyOf);
   }
 

@@ -59,7 +59,7 @@ export function viewOf(
     state,
     deliveries,
     delivery: token === undefined ? undefined : deliveryWord(destination, id, token),
-    position: message.position === null ? undefined : reading.positionOf(message),
+    position: message.position === null ? undefined : reading.positionOf(destination, message),
   };
 }
 

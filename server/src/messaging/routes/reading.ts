@@ -65,7 +65,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       const views = messages.map((message) => viewOf(messaging, topic, message, { state: 'available' }));
       const last = messages.at(-1);
       // Nothing yet: the same link again. Several: the link behind the last of them.
-      const links = [nextLink(topic, last === undefined ? position : reading.positionOf(last))];
+      const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
       return answerWith(request, views, { several: max !== undefined, links: () => links, extra });
     },
@@ -78,8 +78,11 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     headers: { 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
     problems: ['unknown-destination', 'not-found'],
-    handle: async (request) =>
-      wantsEvents(request) ? stream(request, await topicOf(request), reading.beginning) : oldest.handle(request),
+    async handle(request) {
+      if (!wantsEvents(request)) return oldest.handle(request);
+      const topic = await topicOf(request);
+      return stream(request, topic, reading.beginning(topic));
+    },
   };
 
   async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
