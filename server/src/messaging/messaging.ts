@@ -11,6 +11,7 @@ import {
   findName,
   idWatermark,
   isMessage,
+  lockMessage,
   removeMessages,
   withReadyMessages,
 } from './queries/messages.ts';
@@ -58,8 +59,8 @@ export interface Messaging {
   read(destination: Destination, publicId: string): Promise<FoundMessage>;
   /** The number of a message whose id this is; it may be gone. */
   idOf(destination: Destination, publicId: string): Promise<number>;
-  /** Takes a message off its queue for good. */
-  remove(queue: Destination, publicId: string): Promise<void>;
+  /** Takes a message off its queue for good. `check` sees it as it is then, and may throw. */
+  remove(queue: Destination, publicId: string, check: (found: FoundMessage) => void): Promise<void>;
   /** Calls back with the time at which something made here becomes due: the end of a delay or of a lease. */
   onScheduled(listener: (at: number) => void): void;
   /** Makes up for announcements that were missed: wakes waiters, and forgets what has changed. Called once a second. */
@@ -154,10 +155,12 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     },
     read,
     idOf,
-    async remove(queue, publicId) {
+    async remove(queue, publicId, check) {
       const { message } = await read(queue, publicId);
       const forget = store.now() + options.rememberIds;
       const removed = await store.transaction(async (tx) => {
+        const present = await lockMessage(tx, queue.id, message.id);
+        if (present !== undefined) check(present);
         const gone = await removeMessages(tx, [message.id]);
         for (const { name } of gone) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
         return gone.length > 0;

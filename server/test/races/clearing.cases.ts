@@ -199,7 +199,16 @@ export function clearingRaces(nodes: () => Nodes): void {
   it('deleting one message against taking it: taken or deleted, never both', async () => {
     const queue = await create(nodes(), 'queue');
     await nodes().node(0).posting.put(queue.name, 'one', draft('one'), { wishes: {} });
-    const outcomes = await race(SIXTEEN.map((turn) => () => outcomeOf(nodes().node(turn).remove(queue, 'one'))));
+    const outcomes = await race(
+      SIXTEEN.map(
+        (turn) => () =>
+          outcomeOf(
+            nodes()
+              .node(turn)
+              .remove(queue, 'one', () => {}),
+          ),
+      ),
+    );
     assert.deepEqual(tally(outcomes), { ok: 1, 'message-gone': 15 });
     assert.deepEqual(await receiveAll(nodes().node(0), queue), []);
     assert.equal(
