@@ -18,7 +18,7 @@ import {
   versionsOf,
 } from '../queries/destinations.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
-import { isSystemTopic, refuseClients } from '../system-topics.ts';
+import { refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
@@ -166,17 +166,12 @@ export function createDestinations(store: Store): Destinations {
     return remember((await insert(kind, name, {})).destination, since);
   }
 
-  /** A topic that Waypost itself writes to is there for whoever looks for it, even before anything was posted to it. */
-  function missing(kind: DestinationKind, name: string): Promise<Destination> {
-    return isSystemTopic(kind, name) ? ensure(kind, name) : unknown(kind, name);
-  }
-
   return {
     known,
     refresh,
     find,
-    get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
-    look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),
+    get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
+    look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
     ensure,
     async create(kind, name, settings) {
       checkName(name, 'destination name');
