@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { forEachEngine } from '../../testing/engines.ts';
-import { request } from '../../testing/http.ts';
+import { type Answer, request } from '../../testing/http.ts';
 import { converse } from '../../testing/raw.ts';
 import { withWaypost } from '../../testing/running.ts';
 
@@ -110,6 +110,50 @@ forEachEngine('refusals', (engine) => {
       }
     }
     assert.equal((await request(`${url}/queues/self`)).status, 404);
+  });
+
+  test('a dead-letter queue has none itself: neither chains nor circles', async () => {
+    const { url } = waypost();
+    const headers = { 'Content-Type': 'application/json' };
+    const put = (name: string, settings: object) =>
+      request(`${url}/queues/${name}`, { method: 'PUT', headers, body: JSON.stringify(settings) });
+    const create = (name: string, settings: object) =>
+      request(`${url}/queues`, { method: 'POST', headers, body: JSON.stringify({ name, ...settings }) });
+    const names = { 'dead-letter': 'ring-b' };
+    assert.equal((await put('ring-a', names)).status, 201);
+    const because = 'what lies in a dead-letter queue does not die again';
+    const refused: [answer: Answer, detail: string][] = [
+      [await put('ring-b', { 'dead-letter': 'ring-a' }), 'must not be ring-a, which has a dead-letter queue itself'],
+      [
+        await create('ring-b', { 'dead-letter': 'ring-c' }),
+        'is not for ring-b, which ring-a names as its dead-letter queue',
+      ],
+      [await create('ring-c', { 'dead-letter': 'ring-a' }), 'must not be ring-a, which has a dead-letter queue itself'],
+      [await put('ring.dead', { 'dead-letter': 'ring-c' }), 'is not for a queue whose name ends with .dead'],
+    ];
+    for (const [answer, detail] of refused) {
+      assert.equal(answer.status, 422, answer.text());
+      const problem = answer.json<{ detail: string; errors: { pointer: string }[] }>();
+      assert.equal(problem.detail, `dead-letter ${detail}: ${because}`);
+      assert.deepEqual(
+        problem.errors.map(({ pointer }) => pointer),
+        ['/dead-letter'],
+      );
+    }
+    for (const name of ['ring-b', 'ring-c', 'ring.dead']) {
+      assert.equal((await request(`${url}/queues/${name}`)).status, 404, 'nothing was made');
+    }
+    // It may be made, and a document that was fetched can be sent back, also with the default that it shows.
+    assert.equal((await put('ring-b', { lease: 7 })).status, 201);
+    for (const name of ['ring-a', 'ring-b']) {
+      const shown = (await request(`${url}/queues/${name}`)).json<object>();
+      assert.equal((await put(name, shown)).status, 200, name);
+    }
+    assert.equal((await create('ring-d', names)).status, 201, 'two may share one');
+    // Once nobody names it, it may have one.
+    for (const name of ['ring-a', 'ring-d']) assert.equal((await put(name, {})).status, 200);
+    assert.equal((await put('ring-b', { 'dead-letter': 'ring-a' })).status, 200);
+    assert.equal((await put('ring-a', names)).status, 422);
   });
 
   test('a batch that is compressed as a whole is refused, and its once-only link stays unused', async () => {

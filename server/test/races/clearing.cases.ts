@@ -196,6 +196,31 @@ export function clearingRaces(nodes: () => Nodes): void {
     assert.deepEqual(tally(conditional), { ok: 1, 'precondition-failed': 15 });
   });
 
+  it('naming dead-letter queues at once: no circle closes, and none has a dead-letter queue itself', async () => {
+    for (const round of ROUNDS) {
+      const names = range(round < 2 ? 2 : 16).map(() => nodes().freshName());
+      // In one round all are there before, in the next none, and each names the next of a ring.
+      if (round % 2 === 0) for (const name of names) await create(nodes(), 'queue', {}, name);
+      const target = (turn: number): string => names[(turn + 1) % names.length] as string;
+      const outcomes = await race(
+        names.map((name, turn) => () => {
+          const settings = { 'dead-letter': target(turn) };
+          return outcomeOf(
+            nodes()
+              .node(turn)
+              .destinations.put('queue', name, settings, () => {}),
+          );
+        }),
+      );
+      const { ok = 0, invalid = 0 } = tally(outcomes);
+      assert.equal(ok + invalid, names.length, JSON.stringify(tally(outcomes)));
+      assert.ok(ok > 0, 'the first of them meets nothing');
+      for (const [turn, outcome] of outcomes.entries()) {
+        if (outcome === 'ok') assert.equal(outcomes[(turn + 1) % names.length], 'invalid', 'its target has none');
+      }
+    }
+  });
+
   it('deleting one message against taking it: taken or deleted, never both', async () => {
     const queue = await create(nodes(), 'queue');
     await nodes().node(0).posting.put(queue.name, 'one', draft('one'), { wishes: {} });

@@ -53,9 +53,9 @@ export async function listDestinations(tx: Tx, kind: DestinationKind, page: Page
 export async function insertDestination(tx: Tx, destination: DestinationRecord): Promise<boolean> {
   const { id, kind, name, settings, version, created } = destination;
   const row = await tx.get(
-    `INSERT INTO destination (id, kind, name, settings, version, created) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (kind, name) DO NOTHING RETURNING id`,
-    [id, kind, name, JSON.stringify(settings), version, created],
+    `INSERT INTO destination (id, kind, name, settings, dead_letter_to, version, created)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, name) DO NOTHING RETURNING id`,
+    [id, kind, name, JSON.stringify(settings), settings['dead-letter'] ?? null, version, created],
   );
   return row !== undefined;
 }
@@ -66,10 +66,8 @@ export async function insertTopicPosition(tx: Tx, id: number): Promise<void> {
 }
 
 export async function updateSettings(tx: Tx, id: number, settings: Settings): Promise<void> {
-  await tx.run('UPDATE destination SET settings = $2, version = version + 1 WHERE id = $1', [
-    id,
-    JSON.stringify(settings),
-  ]);
+  const text = 'UPDATE destination SET settings = $2, dead_letter_to = $3, version = version + 1 WHERE id = $1';
+  await tx.run(text, [id, JSON.stringify(settings), settings['dead-letter'] ?? null]);
 }
 
 /** The name is free at once; what lies in it is swept away by a duty. */
@@ -154,6 +152,20 @@ export async function holdQueue(tx: Tx, fresh: DestinationRecord): Promise<Desti
     // Deleted between the two statements: there is none again.
     if (held !== undefined) return held;
   }
+}
+
+/**
+ * Until the transaction ends nobody else names a dead-letter queue. To be called before any destination is locked: who
+ * holds one never waits for this.
+ */
+export async function lockDeadLetterNames(tx: Tx): Promise<void> {
+  await tx.get(`SELECT number FROM meta WHERE name = 'dead-letters' ${tx.dialect.forUpdate}`);
+}
+
+/** A queue that names this one for its dead letters, if there is any. */
+export async function deadLetterSource(tx: Tx, name: string): Promise<string | undefined> {
+  const text = `SELECT name FROM destination WHERE dead_letter_to = $1 AND kind = 'queue' LIMIT 1`;
+  return (await tx.get<{ name: string }>(text, [name]))?.name;
 }
 
 /** True when it was not known as one before. */
