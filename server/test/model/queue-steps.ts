@@ -113,7 +113,7 @@ export const purge: Step<'purge'> = async (world, { queue }) => {
 };
 
 export const redrive: Step<'redrive'> = async (world, { max }) => {
-  const moved = await world.service.messaging.clearing.redrive(await world.destinationOf(DEAD_LETTERS), max);
+  const { moved } = await world.service.messaging.clearing.redrive(await world.destinationOf(DEAD_LETTERS), max);
   assert.equal(moved, world.queues[DEAD_LETTERS].redrive(max));
 };
 

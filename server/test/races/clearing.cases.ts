@@ -72,13 +72,16 @@ export function clearingRaces(nodes: () => Nodes): void {
           const node = nodes().node(turn);
           if (turn % 8 === 7) taken.push(...(await poll(node, deadLetters, 2)).map(bodyOf));
           else {
-            const count = await node.clearing.redrive(deadLetters, turn % 3 === 0 ? 3 : Number.MAX_SAFE_INTEGER);
+            const { moved: count } = await node.clearing.redrive(
+              deadLetters,
+              turn % 3 === 0 ? 3 : Number.MAX_SAFE_INTEGER,
+            );
             moved += count;
           }
         }),
       );
       // A letter that one redrive has locked is passed over by the others, which do not wait for it.
-      moved += await nodes().node(0).clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER);
+      moved += (await nodes().node(0).clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER)).moved;
       const returned = await receiveAll(nodes().node(1), origin);
       assert.equal(returned.length, moved);
       assert.deepEqual([...returned, ...taken].toSorted(), SIXTEEN.map(String).toSorted());
@@ -169,6 +172,32 @@ export function clearingRaces(nodes: () => Nodes): void {
       assert.deepEqual(tally(outcomes), { ok: 1, 'destination-exists': 15 });
       await post(nodes().node(1), { kind, name }, 'it works');
       assert.deepEqual(await everything(kind, name), ['it works']);
+    }
+  });
+
+  it('redrives and posts to a queue with a limit, at once: it holds, and nothing is lost or doubled', async () => {
+    for (const _ of ROUNDS) {
+      const { origin, deadLetters } = await withDeadLetters();
+      const limited = { lease: 1, 'max-deliveries': 1, 'max-length': 10 };
+      await nodes()
+        .node(0)
+        .destinations.put('queue', origin.name, limited, () => {});
+      nodes().node(1).destinations.forget('queue', origin.name);
+      let moved = 0;
+      const posted = await race(
+        SIXTEEN.map((turn) => async () => {
+          const node = nodes().node(turn);
+          if (turn % 2 === 0) return outcomeOf(post(node, origin, `new ${turn}`));
+          const redriven = await node.clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER);
+          moved += redriven.moved;
+          return 'redriven';
+        }),
+      );
+      const { ok = 0, 'destination-full': refused = 0 } = tally(posted);
+      assert.equal(ok + refused, 8);
+      assert.equal(ok + moved, 10, 'it is full');
+      assert.equal((await receiveAll(nodes().node(0), origin)).length, 10);
+      assert.equal((await receiveAll(nodes().node(0), deadLetters)).length, 16 - moved);
     }
   });
 

@@ -99,14 +99,26 @@ export const destinationListShape = (kind: DestinationKind): Shape => ({
 });
 
 /** How many messages something was done with. */
-export const doneShape = (what: 'purged' | 'redriven'): Shape => ({
-  name: what,
+const many = { type: 'integer', minimum: 0, description: 'how many messages' };
+
+export const purgedShape: Shape = {
+  name: 'purged',
+  schema: { type: 'object', required: ['purged', 'links'], properties: { purged: many, links } },
+};
+
+export const redrivenShape: Shape = {
+  name: 'redriven',
   schema: {
     type: 'object',
-    required: [what, 'links'],
-    properties: { [what]: { type: 'integer', minimum: 0, description: 'how many messages' }, links },
+    required: ['redriven', 'links'],
+    properties: {
+      redriven: many,
+      'stopped-by': { const: 'destination-full', description: 'why some stayed, where some did' },
+      full: { type: 'array', items: { type: 'string' }, description: 'queues that had no room for more' },
+      links,
+    },
   },
-});
+};
 
 export const verdictShape: Shape = {
   name: 'verdict',
