@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Answer } from '../client.ts';
 import { expectProblem, expectTime, lastingFields } from '../expect.ts';
+import { countsOf } from '../steps.ts';
 import type { World } from '../world.ts';
 
 export function messageResource(world: World): void {
@@ -66,6 +67,16 @@ export function messageResource(world: World): void {
     const [address = ''] = await world.post(queue, ['x'], { ttl: 0.05 });
     await world.untilState(address, 'expired');
     (await client.post(queue.receiving)).expect(204);
+  });
+
+  it('A2 a message that shows expired does not count as available or delayed, and does not keep its queue', async () => {
+    const queue = await world.queue();
+    const [plain = ''] = await world.post(queue, ['x'], { ttl: 0.05 });
+    const [delayed = ''] = await world.post(queue, ['y'], { ttl: 0.05, delay: 60 });
+    for (const address of [plain, delayed]) await world.untilState(address, 'expired');
+    assert.deepEqual(await countsOf(client, queue), { available: 0, delayed: 0, leased: 0, dead: 0 });
+    (await client.get(queue.receiving)).expect(204);
+    (await client.delete(queue.address)).expect(204);
   });
 
   it('A11 no acknowledgement link here: only a delivery has one', async () => {

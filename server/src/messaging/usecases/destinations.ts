@@ -232,7 +232,7 @@ export function createDestinations(store: Store): Destinations {
         const present = await lockDestination(tx, kind, name);
         if (present === undefined) return unknown(kind, name);
         check(present);
-        if (!force && (await holdsMessages(tx, present))) {
+        if (!force && (await holdsMessages(tx, present, store.now()))) {
           throw new Problem(
             'destination-not-empty',
             `the ${kind} ${name} still holds messages; repeat with ?force=true to drop them`,
@@ -246,7 +246,9 @@ export function createDestinations(store: Store): Destinations {
     },
     list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
     counts: ({ id, kind }) =>
-      store.read(async (tx) => (kind === 'queue' ? countQueue(tx, id) : { retained: await countTopic(tx, id) })),
+      store.read(async (tx) =>
+        kind === 'queue' ? countQueue(tx, id, store.now()) : { retained: await countTopic(tx, id) },
+      ),
     forget,
   };
 }
