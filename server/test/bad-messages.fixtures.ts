@@ -29,6 +29,7 @@ const requestLines: BadRequest[] = [
     400,
     'bad-request',
   ),
+  raw('a fragment in the target', ['GET /queues#top HTTP/1.1', HOST, '', ''], 400, 'bad-request'),
   raw('GET of the star', ['GET * HTTP/1.1', HOST, '', ''], 400, 'bad-request'),
   raw(
     'an absolute target of an unknown queue',
@@ -47,6 +48,13 @@ const requestLines: BadRequest[] = [
 
 const hosts: BadRequest[] = [
   raw('no Host', ['GET / HTTP/1.1', '', ''], 400, 'bad-request'),
+  raw('no Host beside an absolute target', ['GET http://a.example/ HTTP/1.1', '', ''], 400, 'bad-request'),
+  raw(
+    'a bad Host beside an absolute target',
+    ['GET http://a.example/ HTTP/1.1', 'Host: a b', '', ''],
+    400,
+    'bad-request',
+  ),
   raw('an empty Host', ['GET / HTTP/1.1', 'Host:', '', ''], 400, 'bad-request'),
   raw('two Hosts', ['GET / HTTP/1.1', 'Host: one.example', 'Host: two.example', '', ''], 400, 'bad-request'),
   raw('the same Host twice', ['GET / HTTP/1.1', HOST, HOST, '', ''], 400, 'bad-request'),
@@ -181,6 +189,24 @@ const framing: BadRequest[] = [
   raw(
     'a trailer without a colon',
     [POST, HOST, 'Transfer-Encoding: chunked', '', '0', 'Nonsense', '', ''],
+    400,
+    'bad-request',
+  ),
+  raw(
+    'a trailer that gives a length',
+    [POST, HOST, 'Transfer-Encoding: chunked', '', '1', 'a', '0', 'Content-Length: 5', '', ''],
+    400,
+    'bad-request',
+  ),
+  raw(
+    'a blank behind a chunk size',
+    [POST, HOST, 'Transfer-Encoding: chunked', '', '1 ', 'a', '0', '', ''],
+    400,
+    'bad-request',
+  ),
+  raw(
+    'a chunk extension that is none',
+    [POST, HOST, 'Transfer-Encoding: chunked', '', '1;a b', 'a', '0', '', ''],
     400,
     'bad-request',
   ),

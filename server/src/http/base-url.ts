@@ -30,14 +30,14 @@ function isFrom({ remoteAddress }: Exchange, addresses: readonly string[]): bool
   return remoteAddress !== undefined && addresses.includes(remoteAddress.replace(/^::ffff:/, ''));
 }
 
-/** The host the request is for. An absolute target overrules Host. */
+/** The host the request is for. An absolute target overrules Host, but does not stand in for it. */
 function hostOf({ head: { target, headers, version }, authority }: Exchange): string {
-  let found = headers.host;
-  if (!target.startsWith('/')) found = ABSOLUTE.exec(target)?.[1] ?? found;
-  // Only HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
-  else if (found === undefined && version === '1.0') return authority;
-  if (found === undefined) throw new Problem('bad-request', 'the Host field is missing');
-  return checked(found);
+  const { host } = headers;
+  if (host === undefined && version === '1.1') throw new Problem('bad-request', 'the Host field is missing');
+  const given = host === undefined ? undefined : checked(host);
+  const named = target.startsWith('/') ? undefined : ABSOLUTE.exec(target)?.[1];
+  // HTTP/1.0 may leave Host out; then the address the request came in on is the best there is.
+  return named === undefined ? (given ?? authority) : checked(named);
 }
 
 /** The last host that was found to be one: most requests are for the same. */

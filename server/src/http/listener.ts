@@ -41,6 +41,8 @@ export async function listen({ host, port, base, ...shared }: ListenerOptions): 
     server.once('error', reject);
     server.listen({ host, port, backlog: 4096 }, resolve);
   });
+  // A connection that could not be accepted, for want of memory or files. Those that are there go on, and so do we.
+  server.on('error', () => {});
   const sweep = setInterval(() => {
     const now = performance.now();
     for (const connection of connections) connection.checkPatience(now);

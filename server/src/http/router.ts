@@ -115,7 +115,13 @@ export function createRouter(options: RouterOptions): Dispatch {
       const streaming = writeAnswer(reply, answer instanceof Promise ? await answer : answer);
       if (streaming !== undefined) await streaming;
     } catch (error) {
-      fail(reply, error);
+      try {
+        fail(reply, error);
+      } catch (another) {
+        // The problem itself could not be written, for a field that HTTP does not allow. One without it can.
+        reply.fields = NONE;
+        fail(reply, another);
+      }
     }
   };
 

@@ -80,12 +80,13 @@ async function writeStream(
   headers: readonly string[],
   { type, run }: NonNullable<Answer['stream']>,
 ): Promise<void> {
-  if (exchange.gone) return;
   const open = exchange.open(200, [...headers, 'Content-Type', type]);
   try {
     if (exchange.head.method !== 'HEAD') await run(open);
-  } finally {
     open.end();
+  } catch (error) {
+    open.abort();
+    throw error;
   }
 }
 

@@ -5,10 +5,19 @@ import { headersTooLarge, malformed } from './fields.ts';
 /** What may come beside the content: extensions of chunks, and fields behind the last one. Both are forgotten. */
 const MOST_BESIDE = 16 * 1024;
 
-const SIZE = /^([0-9A-Fa-f]{1,13})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** Extensions are forgotten, but must be such: where another reader might stop at them, this one does not go on. */
+const SIZE = (() => {
+  const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+  const quoted = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
+  return new RegExp(`^([0-9A-Fa-f]{1,13})(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
+})();
 const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Fields that say where a message or a connection ends: behind the last chunk they would be obeyed by some only. */
+const FRAMING = /^(?:content-length|transfer-encoding|connection|upgrade):/i;
+
 const LF = 0x0a;
+const EMPTY = Buffer.alloc(0);
 
 export interface ChunkDecoder {
   /** Hands content to `take` and gives how many bytes belonged to this body: all of them until it is done. */
@@ -18,20 +27,25 @@ export interface ChunkDecoder {
 
 export function createChunkDecoder(): ChunkDecoder {
   let state: 'size' | 'content' | 'end of content' | 'trailer' | 'done' = 'size';
-  /** The beginning of a line whose end has not come. */
-  let begun = '';
+  /** The beginning of a line whose end has not come. As a text that grows byte by byte it would take thirty times as much. */
+  let begun: Buffer = EMPTY;
   /** Bytes of the present chunk that have not come. */
   let left = 0;
   let beside = 0;
 
   /** The end of the line that starts (or goes on) at a place, or undefined while it has not come. */
   function lineAt(bytes: Buffer, at: number): { line: string; end: number } | undefined {
-    const end = bytes.indexOf(LF, at);
-    begun += bytes.toString('latin1', at, end < 0 ? bytes.length : end);
-    if (begun.length > MOST_BESIDE) throw tooMuchBeside();
-    if (end < 0) return undefined;
-    const line = begun;
-    begun = '';
+    const found = bytes.indexOf(LF, at);
+    const end = found < 0 ? bytes.length : found;
+    const length = begun.length + end - at;
+    if (length > MOST_BESIDE) throw tooMuchBeside();
+    if (state === 'end of content' && length > 1) throw malformed('a chunk is longer than its size');
+    if (found < 0) {
+      begun = Buffer.concat([begun, bytes.subarray(at)]);
+      return undefined;
+    }
+    const line = begun.toString('latin1') + bytes.toString('latin1', at, end);
+    begun = EMPTY;
     if (!line.endsWith('\r')) throw malformed('a line of the chunked body does not end with CR LF');
     return { line: line.slice(0, -1), end: end + 1 };
   }
@@ -59,6 +73,7 @@ export function createChunkDecoder(): ChunkDecoder {
       state = 'done';
     } else {
       if (!TRAILER.test(line)) throw malformed('a field behind the last chunk is malformed');
+      if (FRAMING.test(line)) throw malformed('a field behind the last chunk belongs before the first');
       addBeside(line.length);
     }
   }

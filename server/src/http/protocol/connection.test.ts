@@ -6,15 +6,23 @@ import { after, before, test } from 'node:test';
 import { Problem } from '../../problems.ts';
 import { type Listener, listen } from '../listener.ts';
 import { createBodyBudget } from './body.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, OpenAnswer } from './exchange.ts';
 
 let listener: Listener;
 /** Those that are not answered by themselves. */
 const held: Exchange[] = [];
 let arrived = (): void => {};
 
-/** Answers with the body, as soon as there is one; holds back what is for /hold. */
+/** Answers with the body, as soon as there is one; holds back what is for /hold, and waits for no body at /early. */
 async function dispatch(exchange: Exchange): Promise<void> {
+  if (exchange.head.target === '/early') {
+    exchange.answer(404, []);
+    return;
+  }
+  if (exchange.head.target === '/stream') {
+    streamed(exchange.open(200, []));
+    return;
+  }
   try {
     const body = await exchange.body();
     if (exchange.head.target === '/hold') {
@@ -28,6 +36,12 @@ async function dispatch(exchange: Exchange): Promise<void> {
   }
 }
 const refusals: string[] = [];
+
+let streamed = (_answer: OpenAnswer): void => {};
+const nextStream = (): Promise<OpenAnswer> =>
+  new Promise((resolve) => {
+    streamed = resolve;
+  });
 
 before(async () => {
   listener = await listen({
@@ -144,6 +158,30 @@ test('the bodies of all together are bounded, and those that are done no longer 
   assert.deepEqual(await send([`${HEAD}Content-Length: 80\r\n\r\n`, 'x'.repeat(80)], ']'), [`[${'x'.repeat(80)}]`]);
 });
 
+test('a body that nobody waits for does not count, either', async () => {
+  for (let round = 0; round < 3; round++) {
+    for (const framing of ['Content-Length: 90', 'Transfer-Encoding: chunked']) {
+      const socket = await open();
+      socket.write(`POST /early HTTP/1.1\r\nHost: here\r\n${framing}\r\n\r\n50\r\n${'x'.repeat(60)}`);
+      assert.match(await read(socket), /^HTTP\/1\.1 404 .*Connection: close\r\n/s);
+      socket.destroy();
+    }
+  }
+  assert.deepEqual(await send([`${HEAD}Content-Length: 80\r\n\r\n`, 'x'.repeat(80)], ']'), [`[${'x'.repeat(80)}]`]);
+});
+
+test('what is left of a body behind an answer that goes on is no request', async () => {
+  const socket = await open();
+  socket.write(`POST /stream HTTP/1.1\r\nHost: here\r\nContent-Length: 90\r\n\r\n`);
+  const answer = await nextStream();
+  socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');
+  await answer.write('x');
+  await send([whole('another connection')], ']');
+  answer.end();
+  assert.match(await read(socket), /Connection: close\r\n\r\n1\r\nx\r\n0\r\n\r\n$/);
+  assert.equal(held.length, 0);
+});
+
 test('a client that is gone before its body is complete is told from one that sent all of it', async () => {
   for (const pieces of [[whole('hello').slice(0, -1)], [whole('hello').slice(0, -5), 'h']]) {
     refusals.length = 0;
@@ -223,6 +261,17 @@ test('a stream is cut into chunks, and ends its connection where there are none'
     await answer.write('too late');
     assert.match(await read(socket), pattern);
   }
+});
+
+test('a stream that fails is not taken for complete', async () => {
+  const socket = await open();
+  socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');
+  const answer = (await nextHeld()).open(200, []);
+  await answer.write('half of it');
+  answer.abort();
+  answer.end();
+  await answer.write('more');
+  assert.match(await read(socket), /half of it\r\n$/);
 });
 
 test('a value that would break out of its field is never written', async () => {

@@ -5,11 +5,12 @@
  */
 import type { Socket } from 'node:net';
 import { Problem } from '../../problems.ts';
-import { answerHead, KEEP_ALIVE_SECONDS } from './answer-head.ts';
+import { answerHead } from './answer-head.ts';
 import type { BodyBudget } from './body.ts';
 import { type Carrier, Exchange, type OpenAnswer } from './exchange.ts';
 import { headersTooLarge, malformed } from './fields.ts';
 import { checkBeginning, createHeadReader, type RequestHead } from './head.ts';
+import { PATIENCE, watchAnswers } from './patience.ts';
 
 /** What all connections of a listener share. */
 export interface ConnectionGround {
@@ -36,14 +37,8 @@ const MOST_UNREAD = 64 * 1024;
  */
 const ONE_PIECE = 16 * 1024;
 
-/** Milliseconds. One second more than the client was told: what it sends in the last moment is still served. */
-const PATIENCE = {
-  idle: (KEEP_ALIVE_SECONDS + 1) * 1000,
-  head: 60_000,
-  body: 300_000,
-  /** How long a client that was told to go may go on sending before it is cut off. */
-  goodbye: 2000,
-};
+/** What is left from a place on. Nothing is not a view: it would hold all that came with it for as long as it is idle. */
+const rest = (bytes: Buffer, from: number): Buffer => (from < bytes.length ? bytes.subarray(from) : EMPTY);
 
 const late = (): Problem => new Problem('request-timeout', 'the request was not complete in time');
 
@@ -66,10 +61,14 @@ export class Connection implements Carrier {
   isClosed = false;
   /** When the client began to be idle, to send a request, or to be waited for at the end. */
   #since = performance.now();
+  readonly #leavesAnswers: (now: number) => boolean;
+  /** When the last answer was given. */
+  #overAt = 0;
 
   constructor(socket: Socket, ground: ConnectionGround) {
     this.socket = socket;
     this.#ground = ground;
+    this.#leavesAnswers = watchAnswers(socket);
     socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('end', () => this.#goodbye());
     socket.on('drain', () => {
@@ -86,13 +85,16 @@ export class Connection implements Carrier {
   }
 
   #take(bytes: Buffer): void {
-    if (this.#isOver) return;
-    const rest = this.#exchange === undefined ? bytes : this.#exchange.feed(bytes);
-    if (rest.length === 0) return;
+    if (this.#isOver) {
+      this.#since = performance.now();
+      return;
+    }
+    const more = this.#exchange === undefined ? bytes : this.#exchange.feed(bytes);
+    if (more.length === 0) return;
     if (this.#unread.length === 0) {
-      this.#unread = rest;
+      this.#unread = more;
       if (this.#exchange === undefined) this.#since = performance.now();
-    } else this.#unread = Buffer.concat([this.#unread, rest]);
+    } else this.#unread = Buffer.concat([this.#unread, more]);
     if (this.#exchange === undefined) this.#readOn();
     if (this.#hasEnough) this.socket.pause();
   }
@@ -116,10 +118,10 @@ export class Connection implements Carrier {
     while (this.#exchange === undefined && !this.#isOver && !this.#isFull && this.#begin()) {}
     this.#isReading = false;
     if (this.socket.isPaused() && !this.#hasEnough) this.socket.resume();
-    if (this.saidGoodbye && this.#exchange === undefined && !this.#isOver && !this.#isFull) {
-      if (this.#unread.length > 0) this.#refuse(malformed('the request ended before it was complete'));
-      else this.#end();
-    }
+    if (this.#exchange !== undefined || this.#isOver || this.#isFull) return;
+    if (this.#unread.length > 0) {
+      if (this.saidGoodbye) this.#refuse(malformed('the request ended before it was complete'));
+    } else if (this.saidGoodbye || this.#ground.draining()) this.#end();
   }
 
   /** Begins the next request. False when it has not come, or cannot be one. */
@@ -128,7 +130,7 @@ export class Connection implements Carrier {
     // RFC 9112, section 2.2: empty lines before a request are passed over.
     while (this.#unread[from] === CR || this.#unread[from] === LF) from++;
     if (from > 0) {
-      this.#unread = this.#unread.subarray(from);
+      this.#unread = rest(this.#unread, from);
       this.#searched = 0;
     }
     if (this.#unread.length === 0) return false;
@@ -136,8 +138,8 @@ export class Connection implements Carrier {
       const head = this.#nextHead();
       if (head === undefined) return false;
       this.#exchange = this.#open(head);
-    } catch (problem) {
-      this.#refuse(problem as Problem);
+    } catch (error) {
+      this.#refuse(error instanceof Problem ? error : new Problem('internal', 'the request could not be read'));
       return false;
     }
     this.#ground.dispatch(this.#exchange);
@@ -150,12 +152,12 @@ export class Connection implements Carrier {
     const end = unread.indexOf(END_OF_HEAD, this.#searched);
     if (end > maxHeaderSize || (end < 0 && unread.length > maxHeaderSize)) throw headersTooLarge();
     if (end < 0) {
-      checkBeginning(unread.toString('latin1'));
+      checkBeginning(unread, this.#searched);
       this.#searched = Math.max(0, unread.length - END_OF_HEAD.length + 1);
       return undefined;
     }
     const head = this.#readHead(unread.toString('latin1', 0, end));
-    this.#unread = unread.subarray(end + END_OF_HEAD.length);
+    this.#unread = rest(unread, end + END_OF_HEAD.length);
     this.#searched = 0;
     return head;
   }
@@ -171,11 +173,11 @@ export class Connection implements Carrier {
     }
     const unread = this.#unread;
     if (typeof framing === 'number' && framing <= unread.length) {
-      this.#unread = unread.length === framing ? EMPTY : unread.subarray(framing);
+      this.#unread = rest(unread, framing);
       return new Exchange(this, head, { whole: unread.subarray(0, framing) });
     }
     const exchange = new Exchange(this, head, { incoming: this.#ground.bodies.open(framing) });
-    this.#unread = unread.length === 0 ? unread : exchange.feed(unread);
+    this.#unread = unread.length === 0 ? unread : rest(exchange.feed(unread), 0);
     return exchange;
   }
 
@@ -217,6 +219,10 @@ export class Connection implements Carrier {
         isEnded = true;
         if (isChunked && hasBody) this.#write('0\r\n\r\n');
         this.#finish(exchange, isLast);
+      },
+      abort: () => {
+        isEnded = true;
+        this.socket.destroy();
       },
     };
   }
@@ -262,8 +268,7 @@ export class Connection implements Carrier {
     this.#exchange = undefined;
     this.#since = performance.now();
     if (isLast) this.#end();
-    else if (this.#unread.length > 0 || this.saidGoodbye) this.#readOn();
-    else if (this.#ground.draining()) this.#end();
+    else if (this.#unread.length > 0 || this.saidGoodbye || this.#ground.draining()) this.#readOn();
   }
 
   /** Answers what is no request. What follows cannot be trusted either. */
@@ -281,6 +286,7 @@ export class Connection implements Carrier {
     this.#isOver = true;
     this.#unread = EMPTY;
     this.#since = performance.now();
+    this.#overAt = this.#since;
     if (!this.isClosed) this.socket.end();
     if (this.socket.isPaused()) this.socket.resume();
   }
@@ -292,11 +298,14 @@ export class Connection implements Carrier {
 
   /** Ends what has taken too long. */
   checkPatience(now: number): void {
+    if (this.#leavesAnswers(now)) this.socket.destroy();
     const waited = now - this.#since;
-    // Whoever still takes its answer is given the time it needs.
-    if (this.#exchange === undefined && this.socket.writableLength > 0) this.#since = now;
-    else if (this.#isOver) {
-      if (waited > PATIENCE.goodbye) this.socket.destroy();
+    if (this.#exchange === undefined && this.socket.writableLength > 0) {
+      // Whoever still takes its answer is given the time it needs.
+      this.#since = now;
+      this.#overAt = now;
+    } else if (this.#isOver) {
+      if (waited > PATIENCE.goodbye || now - this.#overAt > PATIENCE.lingering) this.socket.destroy();
     } else if (this.#exchange !== undefined) {
       if (waited > PATIENCE.body) this.#exchange.fail(late());
     } else if (this.#unread.length === 0) {

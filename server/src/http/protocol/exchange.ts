@@ -11,6 +11,8 @@ export interface OpenAnswer {
   /** Resolves when the client has taken it, or is gone. */
   write(text: string): Promise<void>;
   end(): void;
+  /** Ends it so that nobody takes it for complete. */
+  abort(): void;
 }
 
 /** What an exchange asks of its connection. */
@@ -138,13 +140,20 @@ export class Exchange {
   answer(status: number, fields: readonly string[], content?: Buffer): void {
     if (this.#answered) return;
     this.#carrier.answer(this, status, fields, content);
+    this.#finish();
+  }
+
+  /** What is answered needs no body any more: what has come of one is forgotten, and the rest is not gathered. */
+  #finish(): void {
     this.#answered = true;
+    if (this.#incoming !== undefined) this.fail(malformed('the request was answered before its body was complete'));
   }
 
   /** Begins an answer that goes on. */
   open(status: number, fields: readonly string[]): OpenAnswer {
-    this.#answered = true;
-    return this.#carrier.openAnswer(this, status, fields);
+    const answer = this.#carrier.openAnswer(this, status, fields);
+    this.#finish();
+    return answer;
   }
 }
 

@@ -16,8 +16,14 @@ export interface RequestHead {
 /** All that are registered. Whoever uses another one is told that nobody knows it, not that it does not fit. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const TARGET = /^[\x21-\x7e]+$/;
+/** A path, an http URI (which has a host), or the star. None of them has a fragment. */
+const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
+/** What CONNECT is for. It is told that this is no proxy. */
+const AUTHORITY = /^[\w.~:[\]-]+$/;
 const VERSION = /^HTTP\/\d\.\d$/;
+
+/** A longer head is read anew each time: what is remembered is held for as long as the connection is idle. */
+const MOST_REMEMBERED = 2048;
 
 /**
  * Reads the heads of one connection. Clients say nearly the same again and again: what has not changed since the last
@@ -37,10 +43,12 @@ export function createHeadReader(): (text: string) => RequestHead {
     const requestLine = parseRequestLine(line);
     const fields = lastFields !== undefined && fieldsText === lastFieldsText ? lastFields : parseFields(fieldsText);
     const head = { ...requestLine, headers: fields.headers, fields, keepsAlive: keepsAlive(requestLine, fields) };
-    lastText = text;
-    lastHead = head;
-    lastFieldsText = fieldsText;
-    lastFields = fields;
+    if (text.length <= MOST_REMEMBERED) {
+      lastText = text;
+      lastHead = head;
+      lastFieldsText = fieldsText;
+      lastFields = fields;
+    }
     return head;
   };
 }
@@ -54,7 +62,8 @@ export function parseRequestLine(line: string): RequestLine {
   const method = line.slice(0, first);
   const target = line.slice(first + 1, second);
   const version = line.slice(second + 1);
-  if (first <= 0 || second < 0 || !TARGET.test(target) || !VERSION.test(version) || !TOKEN.test(method)) {
+  const isTarget = TARGET.test(target) || (method === 'CONNECT' && AUTHORITY.test(target));
+  if (first <= 0 || second < 0 || !isTarget || !VERSION.test(version) || !TOKEN.test(method)) {
     throw malformed();
   }
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
@@ -76,11 +85,14 @@ function keepsAlive({ version }: RequestLine, { headers: { connection }, framing
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const NEVER_IN_A_HEAD = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|(?:^|[^\r])\n|\r[^\n]/;
+const NEVER_IN_A_HEAD = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|[^\r]\n|\r[^\n]/;
 
-/** Throws when what has come so far cannot become the head of a request, so that nobody waits for the rest of it. */
-export function checkBeginning(text: string): void {
-  if (NEVER_IN_A_HEAD.test(text)) throw malformed();
-  const end = text.indexOf('\r\n');
-  if (end >= 0) parseRequestLine(text.slice(0, end));
+/**
+ * Throws when what has come so far cannot become the head of a request, so that nobody waits for the rest of it. What
+ * stands before `from` was checked before, but for its last byte: a head that comes byte by byte is not read anew each time.
+ */
+export function checkBeginning(bytes: Buffer, from: number): void {
+  const end = bytes.indexOf('\r\n');
+  if (end >= from) parseRequestLine(bytes.toString('latin1', 0, end));
+  if (NEVER_IN_A_HEAD.test(bytes.toString('latin1', from))) throw malformed();
 }

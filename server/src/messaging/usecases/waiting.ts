@@ -31,8 +31,15 @@ export interface Waiting {
 export function createWaiting(waiters: Waiters): Waiting {
   return {
     async waitFor({ id }, { wait, taking }, client, look) {
-      const first = await look();
-      if (first.length > 0 || wait <= 0) return first;
+      if (wait <= 0) return look();
+      // Watched from the first look on, which may take its time: one that leaves meanwhile is gone, too.
+      const stopWatching = client.onGone(() => {});
+      try {
+        const first = await look();
+        if (first.length > 0) return first;
+      } finally {
+        stopWatching();
+      }
       const deadline = performance.now() + wait * 1000;
       // Entered before the next look: what arrives in between wakes it.
       const waiter = waiters.enter(id, taking);
