@@ -1,5 +1,4 @@
 /** Use cases of clearing a queue: purge it, or send dead letters back to where they came from. */
-import { countForLimits, hasRoom } from '../../store/post-alone.ts';
 import { hashOfId, type Store, type Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
@@ -7,6 +6,7 @@ import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
 import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
+import { roomIn, type TakeRoom } from '../queries/room.ts';
 
 export interface Clearing {
   /** Drops everything that waits, leased messages included. Tells how many. */
@@ -24,8 +24,7 @@ export interface Redriven {
 /** A queue that dead letters go back to. */
 interface Origin {
   readonly id: number;
-  readonly limits: Destination['limits'];
-  waiting: { readonly length: number; readonly bytes: number };
+  readonly takeRoom: TakeRoom;
   isFull: boolean;
   moved: number;
 }
@@ -37,12 +36,11 @@ const HEAD: QueuePlace = { rank: -1, ord: 0 };
 const CHUNK = 200;
 
 export function createClearing(store: Store, rememberIds: number): Clearing {
-  /** The queue of that name, held until the transaction ends, and what waits in it where that is limited. */
+  /** The queue of that name, held until the transaction ends. */
   async function originOf(tx: Tx, name: string): Promise<Origin> {
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: store.now() } as const;
-    const { id, limits } = await holdQueue(tx, fresh);
-    const counted = limits && (await countForLimits(tx, { kind: 'queue', destination: id }, limits));
-    return { id, limits, waiting: counted ?? { length: 0, bytes: 0 }, isFull: false, moved: 0 };
+    const queue = await holdQueue(tx, fresh);
+    return { id: queue.id, takeRoom: await roomIn(tx, queue), isFull: false, moved: 0 };
   }
 
   /** Copies what fits into its queue. Of a queue that is full no later letter goes either: they keep their order. */
@@ -55,15 +53,12 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
       if (name === undefined) continue;
       const origin = origins.get(name) ?? (await originOf(tx, name));
       origins.set(name, origin);
-      const { waiting, limits } = origin;
-      const then = { length: waiting.length + 1, bytes: waiting.bytes + size };
-      origin.isFull ||= limits !== undefined && !hasRoom(then, limits);
+      origin.isFull ||= !origin.takeRoom(size);
       if (origin.isFull) continue;
       const kept = fields.filter(([name]) => name !== DEAD_LETTER_ORIGIN && name !== DEAD_LETTER_REASON);
       const copy = { id: store.nextId() * 2, destination: origin.id, headers: JSON.stringify(kept) };
       await copyMessage(tx, id, copy);
       await removeMessages(tx, [id]);
-      origin.waiting = then;
       origin.moved++;
     }
     return origins;
