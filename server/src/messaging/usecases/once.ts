@@ -71,7 +71,9 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       const now = store.now();
       if (expires <= now) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
       const remembered = Math.ceil((Math.max(expires, now + lifetime) + MARGIN) / HOUR) * HOUR;
-      const use = { chain, n, expires: remembered, ...(scope.batch ? { batch: true as const } : {}) };
+      const use = scope.batch
+        ? { chain, n, expires: remembered, batch: true as const }
+        : { chain, n, expires: remembered };
       const { kind, name } = scope;
       let parcel: readonly Draft[];
       try {
@@ -81,10 +83,11 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
         if (await wasUsed(token)) return { state: 'used', next: issue(scope) };
         throw error;
       }
-      const ids = await posting.postOnce({ kind, name, drafts: parcel, ...options, once: { use, messageId } });
+      const { wishes, transaction } = options;
+      const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, transaction, once: { use, messageId } });
       if (ids === undefined) return { state: 'used', next: issue(scope) };
       // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
-      const next = options.transaction === undefined ? write(scope, chain, n + 1) : issue(scope);
+      const next = transaction === undefined ? write(scope, chain, n + 1) : issue(scope);
       return { state: 'posted', ids, next };
     },
     async look(scope, text) {

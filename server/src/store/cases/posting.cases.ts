@@ -31,6 +31,72 @@ export function postingCases(subject: Subject): void {
       assert.equal((await subject.on.stored(topic)).length, 3);
     });
 
+    it('tells apart the links of many chains that are used at once', async () => {
+      const queue = await subject.on.create('queue');
+      const gone = subject.store.nextId();
+      const chains = range(12).map(() => subject.store.nextId());
+      const use = (chain: number, n: number, expires = 9_000, destination = queue) => {
+        const message = subject.on.message({ text: `${chain}/${n}` });
+        return subject.on.post(destination, [message], { once: { chain, n, expires } });
+      };
+      await Promise.all(chains.map((chain) => use(chain, 1)));
+      const [again = 0, skipping = 0, longer = 0, ...others] = chains;
+      const unknown = subject.store.nextId();
+      const outcomes = await Promise.all([
+        use(again, 1),
+        use(skipping, 3),
+        use(longer, 2, 12_000),
+        use(unknown, 5),
+        subject.on.post(queue, [subject.on.message({ text: 'plain' })]),
+        ...others.map((chain) => use(chain, 2)),
+      ]);
+      const good = range(others.length).map(() => 'stored');
+      // Of a chain that is remembered no more, or not yet, nothing is known that would forbid a link.
+      assert.deepEqual(outcomes, ['once-used', 'once-used', 'stored', 'stored', 'stored', ...good]);
+      // Beside a destination that is gone, the links of the others are used, and its own is not.
+      const [lost = 0, ...kept] = others;
+      const beside = await Promise.all([
+        use(lost, 3, 9_000, gone),
+        ...kept.map((chain) => use(chain, 3)),
+        use(lost, 2),
+      ]);
+      assert.deepEqual(beside, ['no-destination', ...kept.map(() => 'stored'), 'once-used']);
+      assert.equal(await use(lost, 3), 'stored');
+      const texts = (await subject.on.claim(queue, { max: 100 })).map(({ body }) => body.toString());
+      const expected = [
+        ...chains.map((chain) => `${chain}/1`),
+        `${longer}/2`,
+        `${unknown}/5`,
+        'plain',
+        ...others.map((chain) => `${chain}/2`),
+        ...others.map((chain) => `${chain}/3`),
+      ];
+      assert.deepEqual(texts.toSorted(), expected.toSorted());
+    });
+
+    it('takes a repeat for one, wherever it comes from, while its chain goes on', async () => {
+      const queue = await subject.on.create('queue');
+      const chains = range(8).map(() => subject.store.nextId());
+      const links = range(10).map((index) => index + 1);
+      const stored = await Promise.all(
+        chains.map(async (chain) => {
+          let count = 0;
+          for (const n of links) {
+            const post = () => subject.on.post(queue, [subject.on.message()], { once: { chain, n, expires: 9_000 } });
+            const outcomes = await Promise.all([post(), post(), post()]);
+            assert.deepEqual(outcomes.toSorted(), ['once-used', 'once-used', 'stored']);
+            count++;
+          }
+          return count;
+        }),
+      );
+      assert.deepEqual(
+        stored,
+        chains.map(() => links.length),
+      );
+      assert.equal((await subject.on.stored(queue)).length, chains.length * links.length);
+    });
+
     it('remembers a chain as long as any of its links', async () => {
       const queue = await subject.on.create('queue');
       const remembered = (chain: number) =>

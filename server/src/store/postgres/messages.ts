@@ -1,15 +1,17 @@
 /** The hot paths on PostgreSQL: gathered statements on connections of their own. */
 import { Problem } from '../../problems.ts';
-import { createForgetting } from '../forget-finished.ts';
 import { mustPostAlone, postAlone } from '../post-alone.ts';
 import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
 import type { Floors, Start } from './floors.ts';
-import { type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
+import { createForgetting } from './forgetting.ts';
+import { AGAIN, type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
 import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
 import type { Pool } from './pool.ts';
-import { batchOf, postOutcomes, queuePosts, readyByQueue, topicPosts, topicPostText, topicPostValues } from './post.ts';
+import { queuePosts, topicPosts, topicPostText, topicPostValues } from './post.ts';
+import { batchOf } from './post-batch.ts';
+import { postOutcomes, readyByQueue } from './post-outcomes.ts';
 import { type SettledRow, settlements, settleOutcomes, settleValues } from './settle.ts';
 
 /** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
@@ -49,9 +51,15 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     return (await link.query(text, values)).rows;
   }
 
-  function send(link: Link | undefined, text: typeof queuePosts, postings: readonly Posting[]) {
-    const batch = batchOf(postings);
-    return query(link, text(batch), batch.values);
+  /** Postings whose once-only link does not simply follow the last one of its chain that was used. */
+  const needCare = new WeakSet<Posting>();
+
+  async function send(link: Link | undefined, text: typeof queuePosts, postings: readonly Posting[]) {
+    const batch = batchOf(postings, (posting) => needCare.has(posting));
+    const rows = await query(link, text(batch), batch.values);
+    const outcomes = postOutcomes(postings, batch.links, rows);
+    for (const [index, posting] of postings.entries()) if (outcomes[index] === AGAIN) needCare.add(posting);
+    return { rows, outcomes };
   }
 
   const posting = {
@@ -66,8 +74,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     ...posting,
     lanes: QUEUE_LANES,
     async run(batch, lane) {
-      const rows = await send(queueLinks[lane], queuePosts, batch);
-      const outcomes = postOutcomes(batch, rows);
+      const { rows, outcomes } = await send(queueLinks[lane], queuePosts, batch);
       for (const [destination, { count, lowest }] of readyByQueue(batch, outcomes, rows)) {
         floors.posted(destination, count, lowest);
       }
@@ -80,7 +87,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     ...posting,
     lanes: 1,
     async run(batch, lane) {
-      return postOutcomes(batch, await send(topicLinks[lane], topicPosts, batch));
+      return (await send(topicLinks[lane], topicPosts, batch)).outcomes;
     },
   });
 

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import postgres from 'postgres';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
-import type { Claim, SqlValue, Store } from '../store.ts';
+import type { Claim, Posting, SqlValue, Store } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
 import { postgresDialect } from './dialect.ts';
 import { createFloors, HEAD, type Start } from './floors.ts';
 import { createLink, type Link } from './link.ts';
-import { CLAIM_PLANS, COLD_PLANS } from './plans.ts';
+import { CLAIM_PLANS, COLD_PLANS, POST_PLANS } from './plans.ts';
+import { queuePosts, topicPosts } from './post.ts';
+import { batchOf } from './post-batch.ts';
 import { openPostgres } from './postgres.ts';
 import { settlements, settleValues } from './settle.ts';
 
@@ -16,6 +18,7 @@ interface PlanNode {
   readonly 'Node Type': string;
   readonly Plans?: readonly PlanNode[];
   readonly 'Relation Name'?: string;
+  readonly 'Parent Relationship'?: string;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
 }
@@ -36,6 +39,24 @@ const aClaim = (more: Partial<Claim> = {}): Claim => ({
   token: 1,
   now: 1,
   ...more,
+});
+
+const aPosting = (link?: { chain: number; n: number }, volatile = 0): Posting => ({
+  destination: 1,
+  kind: 'queue',
+  posted: 1,
+  messages: [
+    {
+      id: 2 + volatile,
+      contentType: null,
+      headers: '[]',
+      body: Buffer.from('x'),
+      rank: 5,
+      delayedUntil: null,
+      expires: null,
+    },
+  ],
+  ...(link && { once: { ...link, expires: 9 } }),
 });
 
 async function explain(link: Link, options: string, text: string, values: readonly SqlValue[]): Promise<PlanNode> {
@@ -73,15 +94,17 @@ describe('plans', { timeout: 120_000 }, () => {
   let database: FreshDatabase;
   let store: Store;
   let hot: Link;
+  let posting: Link;
   let cold: Link;
   before(async () => {
     database = await freshDatabase();
     store = await openPostgres(database.url);
     hot = createLink(database.url, { statementTimeout: 60_000, parameters: CLAIM_PLANS });
+    posting = createLink(database.url, { statementTimeout: 60_000, parameters: POST_PLANS });
     cold = createLink(database.url, { statementTimeout: 60_000, parameters: COLD_PLANS });
   });
   after(async () => {
-    await Promise.all([hot.close(), cold.close(), store.close()]);
+    await Promise.all([hot.close(), posting.close(), cold.close(), store.close()]);
     await database.drop();
   });
 
@@ -99,6 +122,25 @@ describe('plans', { timeout: 120_000 }, () => {
     it(`settle by index, ${size}`, async () => {
       const settlement = { id: 4, token: 1, verdict: 'return', due: null, maxDeliveries: 3, now: 1 } as const;
       assertByIndex(await explain(hot, '', settlements, settleValues([settlement])));
+    });
+    it(`post by index, chains in the order of theirs, ${size}`, async () => {
+      for (const [n, volatile] of [1, 2].flatMap((n) => [0, 1].map((volatile) => [n, volatile] as const))) {
+        const batch = batchOf([aPosting({ chain: 9, n }, volatile), aPosting({ chain: 7, n }, volatile), aPosting()]);
+        for (const text of [queuePosts(batch), topicPosts(batch)]) {
+          const plan = await explain(posting, '', text, batch.values);
+          assertByIndex(plan);
+          // Nothing between the index and the change could put the chains into another order.
+          const change = nodesOf(plan).find(
+            (node) => node['Relation Name'] === 'once_chain' && node.Plans !== undefined,
+          );
+          const below = (change?.Plans ?? [])
+            .filter((node) => node['Parent Relationship'] === 'Outer')
+            .flatMap(nodesOf);
+          const types = below.map((node) => node['Node Type']).filter((type) => type !== 'Result');
+          if (n > 1) assert.deepEqual(types, ['Index Scan']);
+          else assert.ok(types.includes('Sort'), types.join());
+        }
+      }
     });
     it(`promote by index, ${size}`, async () => {
       const plan = await explain(cold, '', promote, [5]);
@@ -122,6 +164,9 @@ describe('plans', { timeout: 120_000 }, () => {
       ),
     );
     assert.equal(rows, 200_000);
+    await store.transaction((tx) =>
+      tx.run('INSERT INTO once_chain (chain, n, expires) SELECT i, 1, i FROM generate_series(1, 50000) AS i'),
+    );
   });
   declare('200 000 rows');
 });

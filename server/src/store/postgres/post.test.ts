@@ -4,7 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
 import { type Shorthands, using } from '../cases/tools.ts';
 import type { Store } from '../store.ts';
-import { batchOf, postOutcomes, queuePosts, readyByQueue } from './post.ts';
+import { AGAIN } from './gather.ts';
+import { queuePosts } from './post.ts';
+import { batchOf } from './post-batch.ts';
+import { postOutcomes, readyByQueue } from './post-outcomes.ts';
+import { type ParameterName, parametersOf } from './post-parameters.ts';
 import { openPostgres } from './postgres.ts';
 import { types } from './types.ts';
 
@@ -60,39 +64,84 @@ describe('batches of posts', { timeout: 60_000 }, () => {
 
   it('take the statement that has just what they need', async () => {
     const plain = { destination: 1, kind: 'queue', posted: 1, messages: [on.message()] } as const;
-    const linked = { ...plain, once: { chain: 7, n: 1, expires: 9 } };
+    const first = { ...plain, once: { chain: 7, n: 1, expires: 9 } };
+    const next = { ...plain, once: { chain: 8, n: 2, expires: 9 } };
     const volatile = { ...plain, messages: [on.message(), on.message({ volatile: true })] };
-    const texts = [[plain], [plain, linked], [volatile], [linked, volatile]].map((batch) => queuePosts(batchOf(batch)));
-    assert.equal(new Set(texts).size, 4);
+    const batches = [[plain], [next, plain], [next, first], [volatile], [next, volatile], [first, volatile]];
+    const texts = batches.map((batch) => queuePosts(batchOf(batch)));
+    assert.equal(new Set(texts).size, 6);
     assert.deepEqual(
-      texts.map((text) => [text.includes('once_chain'), text.includes('message_durable')]),
+      texts.map((text) => [
+        text.includes('UPDATE once_chain'),
+        text.includes('INSERT INTO once_chain'),
+        text.includes('message_durable'),
+      ]),
       [
-        [false, true],
-        [true, true],
-        [false, false],
-        [true, false],
+        [false, false, true],
+        [true, false, true],
+        [false, true, true],
+        [false, false, false],
+        [true, false, false],
+        [false, true, false],
       ],
     );
     assert.equal(queuePosts(batchOf([plain, plain])), texts[0]);
+    assert.equal(queuePosts(batchOf([plain, next], (posting) => posting === next)), texts[2]);
   });
 
-  it('tell each posting what became of it', () => {
-    const to = (destination: number, delayedUntil: number | null = null, chain?: number) => ({
+  it('send one value for a list whose values are all the same', () => {
+    const to = (destination: number, more: object) => ({
       destination,
       kind: 'queue' as const,
       posted: 1,
-      messages: [on.message({ delayedUntil }), on.message()],
+      messages: [{ ...on.message(), contentType: null, headers: '[]', rank: 5, ...more }],
+    });
+    const valuesOf = (...postings: ReturnType<typeof to>[]) => {
+      const { values, links } = batchOf(postings);
+      return (...names: ParameterName[]) => names.map((name) => values[parametersOf(links).indexOf(name)]);
+    };
+    const same = valuesOf(to(1, {}), to(1, {}));
+    assert.deepEqual(same('destinations', 'dest', 'everyDest', 'rank', 'everyRank'), [[1], null, 1, null, 5]);
+    assert.deepEqual(same('contentType', 'everyContentType', 'headers', 'everyHeaders'), [null, null, null, '[]']);
+    const mixed = valuesOf(to(1, {}), to(2, { rank: 0, contentType: 'a/b', headers: '[1]' }));
+    assert.deepEqual(mixed('destinations', 'dest', 'everyDest', 'rank', 'everyRank'), [
+      [1, 2],
+      [1, 2],
+      null,
+      [5, 0],
+      null,
+    ]);
+    assert.deepEqual(mixed('contentType', 'everyContentType', 'headers', 'everyHeaders'), [
+      [null, 'a/b'],
+      null,
+      ['[]', '[1]'],
+      null,
+    ]);
+  });
+
+  it('tell each posting what became of it', () => {
+    const to = (destination: number, delayedUntil: number | null = null, chain?: number, rank = 5) => ({
+      destination,
+      kind: 'queue' as const,
+      posted: 1,
+      messages: [on.message({ delayedUntil }), { ...on.message(), rank }],
       ...(chain !== undefined && { once: { chain, n: 1, expires: 9 } }),
     });
-    const postings = [to(1), to(2), to(1, 50), to(1, null, 1), to(3, null, 4), to(3)];
-    const rows = [
-      { there: 1, rank: 5, ord: 40, used: null },
-      { there: 3, rank: null, ord: null, used: null },
-      { there: null, rank: null, ord: null, used: '4,17' },
-    ];
-    const outcomes = postOutcomes(postings, rows);
+    const postings = [to(1), to(2), to(1, 50, undefined, 3), to(1, null, 1, 0), to(3, null, 4), to(3)];
+    const rowsWith = (used: string | null) => [1, 3].map((destination) => ({ there: destination, ord: 40, used }));
+    const some = rowsWith('4,17');
+    const outcomes = postOutcomes(postings, 'any', some);
     assert.deepEqual(outcomes, ['stored', 'no-destination', 'stored', 'once-used', 'stored', 'stored']);
-    assert.deepEqual([...readyByQueue(postings, outcomes, rows)], [[1, { count: 3, lowest: { rank: 5, ord: 40 } }]]);
+    assert.deepEqual(
+      [...readyByQueue(postings, outcomes, some)],
+      [
+        [1, { count: 3, lowest: { rank: 3, ord: 40 } }],
+        [3, { count: 4, lowest: { rank: 5, ord: 40 } }],
+      ],
+    );
+    assert.deepEqual(postOutcomes(postings, 'next', some)[3], AGAIN);
+    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(''))[4], AGAIN);
+    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(null))[3], 'stored');
   });
 
   it('hold postings of every kind side by side', async () => {

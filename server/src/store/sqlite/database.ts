@@ -16,15 +16,22 @@ export const databaseIn = (folder: string): DatabasePlace => ({
   volatile: `file:/waypost-${randomUUID()}?vfs=memdb`,
 });
 
-export function openDatabase({ file, volatile }: DatabasePlace): DatabaseSync {
+/** Kibibytes that a connection remembers of the two databases. */
+export interface CacheSizes {
+  readonly durable: number;
+  readonly volatile: number;
+}
+
+const CACHES: CacheSizes = { durable: 32 * 1024, volatile: 8 * 1024 };
+
+export function openDatabase({ file, volatile }: DatabasePlace, caches = CACHES): DatabaseSync {
   const db = new DatabaseSync(file);
   try {
     // FULL: the commit is on disk when COMMIT returns. Checkpoints are ours (see checkpoint.ts).
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
-    db.exec(`PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; ATTACH '${volatile}' AS volatile`);
-    db.exec(
-      'PRAGMA volatile.journal_mode = MEMORY; PRAGMA volatile.synchronous = OFF; PRAGMA volatile.cache_size = -8192',
-    );
+    db.exec(`PRAGMA temp_store = MEMORY; ATTACH '${volatile}' AS volatile`);
+    db.exec('PRAGMA volatile.journal_mode = MEMORY; PRAGMA volatile.synchronous = OFF');
+    db.exec(`PRAGMA main.cache_size = -${caches.durable}; PRAGMA volatile.cache_size = -${caches.volatile}`);
     return db;
   } catch (error) {
     db.close();

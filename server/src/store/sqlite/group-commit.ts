@@ -2,14 +2,12 @@
  * Group commit. Jobs that arrive in one turn of the event loop run one after another inside one physical transaction and
  * are answered only after that transaction is on disk.
  *
- * - A job that fails is rolled back to its savepoint and does not harm its neighbours. The hot paths hardly ever fail, and
- *   a savepoint makes SQLite copy every page that its job touches: they run without, and should one of them fail the group
- *   is rolled back and run again with a savepoint for each (jobs are pure).
+ * - A job that fails is rolled back to its savepoint and does not harm its neighbours.
  * - Some errors (disk full, I/O) make SQLite roll back the whole transaction. `db.isTransaction` is the only sign of it:
  *   the group is then dead and no further job runs in it. Nobody has been answered yet and jobs are pure, so they run
  *   again, each in a transaction of its own: who only reads, or frees room, is not refused for a neighbour's sake.
- * - Hot jobs may put off what they write: it is written before any other job runs and before the commit.
- * - Every thread that uses the database has groups of its own; a group runs when it is its thread's turn (see turn.ts).
+ * - A group runs when it is this thread's turn at the database (see turn.ts). The hot thread has groups of its own kind (see
+ *   hot/hot-group.ts).
  * - A job may await its own statements only. The guard, a `setImmediate`, fires when a job outlives its turn; the job
  *   that waits for something else is then rejected and rolled back.
  */
@@ -27,29 +25,11 @@ const MAX_GROUP_BYTES = 16 * 1024 * 1024;
 /** What may wait for its group. Beyond it clients are told to come back (the bodies would fill the memory). */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** What jobs have put off writing, so that many rows are written together. */
-export interface WriteBehind {
-  /** Writes it. Empty afterwards, also when it throws. */
-  flush(): void;
-  /** Forgets it: the transaction was rolled back. */
-  discard(): void;
-}
-
-export interface HotOptions {
-  readonly bytes?: number;
-  readonly grows?: boolean;
-  /** Where the job puts what it writes later. */
-  readonly behind?: WriteBehind;
-}
-
 interface Job {
-  /** Synchronous jobs (the hot paths) return their outcome, others a promise of it. */
-  readonly run: (tx: Tx) => unknown;
-  readonly synchronous: boolean;
+  readonly run: (tx: Tx) => Promise<unknown>;
   readonly bytes: number;
   /** Refused while the disk's reserve is touched; what frees room or reads still runs. */
   readonly grows: boolean;
-  readonly behind: WriteBehind | undefined;
   readonly resolve: (outcome: never) => void;
   readonly reject: (error: unknown) => void;
   outcome?: unknown;
@@ -58,7 +38,6 @@ interface Job {
 }
 
 export interface GroupCommit {
-  submit<T>(run: () => T, options?: HotOptions): Promise<T>;
   transaction<T>(run: (tx: Tx) => Promise<T>, options?: { bytes?: number; grows?: boolean }): Promise<T>;
   /** Runs when no job is waiting any more. */
   drained(): Promise<void>;
@@ -150,65 +129,39 @@ export function createGroupCommit(
     }
   }
 
-  /**
-   * Runs what waits, within the bounds of a group, and notes in `jobs` what it started. False: a job without a savepoint
-   * failed, and nothing of the group may stay.
-   */
-  async function runJobs(jobs: Job[], careful: boolean): Promise<boolean> {
+  /** Runs what waits, within the bounds of a group, and notes in `jobs` what it started. */
+  async function runGroup(jobs: Job[]): Promise<void> {
     const started = performance.now();
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
-    let next = 0;
-    let behind: WriteBehind | undefined;
     begin.run();
-    try {
-      while (
-        next < waiting.length &&
-        jobs.length < (alone > 0 ? 1 : MAX_JOBS) &&
-        bytes < MAX_GROUP_BYTES &&
-        (jobs.length === 0 || performance.now() - started < maxMilliseconds)
-      ) {
-        const job = waiting[next++] as Job;
-        const guarded = careful || !job.synchronous;
-        if (job.behind !== behind) {
-          behind?.flush();
-          behind = job.behind;
-        }
-        jobs.push(job);
-        bytes += job.bytes;
-        job.failed = false;
-        if (job.grows && refusal !== undefined) {
-          job.failed = true;
-          job.error = refusal;
-          continue;
-        }
-        if (guarded) savepoint.run();
-        try {
-          job.outcome = job.synchronous ? job.run(undefined as never) : await runAwaiting(job);
-          if (careful) behind?.flush();
-          if (guarded) release.run();
-        } catch (error) {
-          job.failed = true;
-          job.error = error;
-          if (!db.isTransaction) throw error;
-          if (!guarded) return false;
-          behind?.discard();
-          rollbackTo.run();
-          release.run();
-        }
-      }
-      behind?.flush();
-      return true;
-    } finally {
-      behind?.discard();
+    while (
+      jobs.length < Math.min(waiting.length, alone > 0 ? 1 : MAX_JOBS) &&
+      bytes < MAX_GROUP_BYTES &&
+      (jobs.length === 0 || performance.now() - started < maxMilliseconds)
+    ) {
+      const job = waiting[jobs.length] as Job;
+      jobs.push(job);
+      bytes += job.bytes;
+      if (job.grows && refusal !== undefined) {
+        job.failed = true;
+        job.error = refusal;
+      } else await runJob(job);
     }
   }
 
-  async function runGroup(jobs: Job[]): Promise<void> {
-    if (await runJobs(jobs, false)) return;
-    rollback.run();
-    jobs.length = 0;
-    await runJobs(jobs, true);
+  async function runJob(job: Job): Promise<void> {
+    savepoint.run();
+    try {
+      job.outcome = await runAwaiting(job);
+      release.run();
+    } catch (error) {
+      job.failed = true;
+      job.error = error;
+      if (!db.isTransaction) throw error;
+      rollbackTo.run();
+      release.run();
+    }
   }
 
   /** Whether the jobs of a group that died are to run again, one by one. */
@@ -262,27 +215,20 @@ export function createGroupCommit(
     }
   }
 
-  function enqueue<T>(
-    run: Job['run'],
-    synchronous: boolean,
-    { bytes = 0, grows = false, behind }: HotOptions,
-  ): Promise<T> {
-    if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) {
-      return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
-    }
-    waitingBytes += bytes;
-    return new Promise<T>((resolve, reject) => {
-      waiting.push({ run, synchronous, bytes, grows, behind, resolve, reject });
-      if (!scheduled) {
-        scheduled = true;
-        setImmediate(flush);
-      }
-    });
-  }
-
   return {
-    submit: (run, options = {}) => enqueue(run, true, options),
-    transaction: (run, options = {}) => enqueue(run, false, options),
+    transaction<T>(run: (tx: Tx) => Promise<T>, { bytes = 0, grows = false } = {}) {
+      if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) {
+        return Promise.reject(new Problem('busy', 'too much is waiting to be written', retrySoon));
+      }
+      waitingBytes += bytes;
+      return new Promise<T>((resolve, reject) => {
+        waiting.push({ run, bytes, grows, resolve, reject });
+        if (!scheduled) {
+          scheduled = true;
+          setImmediate(flush);
+        }
+      });
+    },
     drained: () => (scheduled ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
 }

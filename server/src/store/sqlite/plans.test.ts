@@ -8,7 +8,6 @@ import type { Destination } from '../../messaging/destination.ts';
 import { countQueue, holdsMessages } from '../../messaging/queries/destinations.ts';
 import { peekQueue, purgeChunk, withReadyMessages } from '../../messaging/queries/messages.ts';
 import { expireDue, lockDeadLetters, lockDue, nextDue } from '../../messaging/queries/redelivery.ts';
-import { createForgetting } from '../forget-finished.ts';
 import { postAlone } from '../post-alone.ts';
 import type { Posting, Store, Tx } from '../store.ts';
 import { openSqlite } from './sqlite.ts';
@@ -37,8 +36,6 @@ it('every statement on deliveries goes through an index', async (t) => {
     await postAlone(tx, limited);
   });
   await createPruner(explaining, 1)();
-  const step = { after: 0, now: 1, kept: 1, rememberIds: 1 };
-  await explaining.transaction((tx) => createForgetting()(tx, step));
   await sweepDoomed(explaining);
 
   const onDeliveries = plans.filter((plan) => /\bdelivery\b/.test(plan));

@@ -72,3 +72,20 @@ test('a thread with nothing else to do takes a free turn at once', () => {
   }
   assert.deepEqual([...new Int32Array(memory)], [4, 4]);
 });
+
+test('who has one turn after another knows that nobody else had one', () => {
+  const memory = createTurnMemory();
+  const mine = createBlockingTurn(memory);
+  const undisturbed = (): boolean => {
+    mine.take();
+    mine.give();
+    return mine.isUndisturbed();
+  };
+  assert.equal(undisturbed(), false, 'nothing is known at first');
+  assert.equal(undisturbed(), true);
+  const other = createTurn(memory);
+  assert.equal(other.take(), undefined);
+  other.give();
+  assert.equal(undisturbed(), false);
+  assert.equal(undisturbed(), true);
+});

@@ -35,18 +35,28 @@ export function createTurn(memory: SharedArrayBuffer): Turn {
   };
 }
 
+export interface BlockingTurn extends Turn {
+  /** Whether nobody else had a turn between this one and the one before. */
+  isUndisturbed(): boolean;
+}
+
 /** For a thread that has nothing else to do: it stands still while it waits. */
-export function createBlockingTurn(memory: SharedArrayBuffer): Turn {
+export function createBlockingTurn(memory: SharedArrayBuffer): BlockingTurn {
   const numbers = new Int32Array(memory);
+  let last: number | undefined;
+  let undisturbed = false;
   return {
     take() {
       const number = Atomics.add(numbers, NEXT, 1);
+      undisturbed = last !== undefined && number === ((last + 1) | 0);
+      last = number;
       for (let seen = Atomics.load(numbers, SERVED); seen !== number; seen = Atomics.load(numbers, SERVED)) {
         Atomics.wait(numbers, SERVED, seen);
       }
       return undefined;
     },
     give: () => give(numbers),
+    isUndisturbed: () => undisturbed,
   };
 }
 

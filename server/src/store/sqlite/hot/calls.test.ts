@@ -46,3 +46,36 @@ test('more than may wait is refused, and the rest is carried out', async (t) => 
   assert.equal((await on.stored(queue)).length, stored);
   assert.equal(await on.post(queue, [on.message()]), 'stored');
 });
+
+test('more than fits into the lines goes through them, in its order and unharmed', async (t) => {
+  const store = await openSqlite(temporaryFolder({ inMemory: true }));
+  t.after(() => store.close());
+  const on = using(store);
+  const queue = await on.create('queue');
+  // Twelve mebibytes at once, in each direction; the lines have room for four.
+  const bodies = range(200).map((value) => Buffer.alloc(60 * 1024, value));
+  const posts = bodies.map((body) => on.post(queue, [on.message({ body })]));
+  assert.deepEqual(new Set(await Promise.all(posts)), new Set(['stored']));
+  const claimed = await Promise.all(bodies.map(() => on.claim(queue)));
+  for (const [index, [message, ...none]] of claimed.entries()) {
+    assert.deepEqual(none, []);
+    assert.ok(bodies[index]?.equals(message?.body ?? Buffer.alloc(0)));
+  }
+});
+
+test('a posting and a claim of many messages travel in one piece', async (t) => {
+  const store = await openSqlite(temporaryFolder({ inMemory: true }));
+  t.after(() => store.close());
+  const on = using(store);
+  const queue = await on.create('queue');
+  const sizes = [1, 70_000, 1000, 500_000, 0, 65_536, 65_535];
+  const messages = sizes.map((size, index) =>
+    on.message({ body: Buffer.alloc(size, index), contentType: `a/${index}` }),
+  );
+  assert.equal(await on.post(queue, messages), 'stored');
+  const claimed = await on.claim(queue, { max: 100 });
+  assert.deepEqual(
+    claimed.map(({ id, contentType, body }) => ({ id, contentType, body })),
+    messages.map(({ id, contentType, body }) => ({ id, contentType, body })),
+  );
+});

@@ -1,114 +1,117 @@
-/**
- * Outcomes on their way back. Those of one group leave together when the group is done, whatever bundles they came with:
- * nobody waits for the rest of his bundle, and what was claimed is not kept for it.
- */
-import type { MessagePort } from 'node:worker_threads';
-import { Problem } from '../../../problems.ts';
-import type { ClaimedMessage, Forgotten, PostOutcome, SettleOutcome } from '../../store.ts';
+/** Outcomes as records: written by the hot thread when the group of their calls is done. */
+import { Problem, type ProblemCode } from '../../../problems.ts';
+import type { Forgotten, PostOutcome, SettleOutcome } from '../../store.ts';
+import { retrySoon } from '../connection.ts';
+import type { LineWriter } from './line.ts';
+import { type RecordReader, type RecordWriter, wordsOfText } from './record.ts';
 import {
-  type CallKind,
-  type CallPlace,
-  type CarriedFailure,
-  type ClaimedByCall,
-  gatherTexts,
-  LARGE_BODY,
-  type OutcomeBundle,
-  packBodies,
+  CLAIM,
+  CLOSE,
+  claimedWords,
+  FAILURE,
+  FORGET,
+  type FoundMessage,
+  HEAD_WORDS,
+  POST,
   packClaimed,
-  postOutcomeNumber,
-  settleOutcomeNumber,
+  REPORT,
+  SETTLE,
 } from './wire.ts';
 
-interface OutcomeOf {
-  readonly posts: PostOutcome;
-  readonly claims: readonly ClaimedMessage[];
-  readonly settlements: SettleOutcome;
-  readonly steps: Forgotten;
+const POST_OUTCOMES: readonly PostOutcome[] = ['stored', 'no-destination', 'once-used'];
+const SETTLE_OUTCOMES: readonly SettleOutcome[] = ['done', 'dead', 'overtaken', 'gone'];
+
+export const postOutcomeOf = (from: RecordReader): PostOutcome => POST_OUTCOMES[from.number()] as PostOutcome;
+export const settleOutcomeOf = (from: RecordReader): SettleOutcome => SETTLE_OUTCOMES[from.number()] as SettleOutcome;
+
+export const forgottenOf = (from: RecordReader): Forgotten => ({
+  last: from.number(),
+  more: from.number() === 1,
+  full: from.number() === 1,
+});
+
+/** The error as the caller would have met it, had there been no other thread. */
+export function errorOf(from: RecordReader): Error {
+  const code = from.textOrNull();
+  const message = from.text();
+  const cause = Object.assign(new Error(message), { stack: from.text() });
+  return code === null ? cause : new Problem(code as ProblemCode, message, retrySoon, cause);
 }
 
-export interface Outcomes {
-  /** Has the outcome of a call sent when it is there. */
-  expect<Kind extends CallKind>(kind: Kind, call: CallPlace, outcome: Promise<OutcomeOf[Kind]>): void;
-  /** Told what a commit wrote. */
-  committed(jobs: number, bytes: number): void;
+/** What is told beside the outcomes. */
+export interface Report {
+  /** By the groups since the last report. */
+  readonly jobs: number;
+  readonly bytes: number;
+  readonly hasVolatileRoom: boolean;
 }
 
-interface Gathered {
-  readonly posts: number[];
-  readonly settlements: number[];
-  readonly claimed: ClaimedByCall[];
-  readonly steps: { call: CallPlace; forgotten: Forgotten }[];
-  readonly failures: CarriedFailure[];
+export const reportOf = (from: RecordReader): Report => ({
+  jobs: from.number(),
+  bytes: from.number(),
+  hasVolatileRoom: from.number() === 1,
+});
+
+/** Writes outcomes. The other side always takes them, so it waits where there is no room. */
+export interface OutcomeWriter {
+  posted(call: number, outcome: PostOutcome): void;
+  settled(call: number, outcome: SettleOutcome): void;
+  claimed(call: number, messages: readonly FoundMessage[]): void;
+  forgot(call: number, forgotten: Forgotten): void;
+  failed(call: number, error: unknown): void;
+  closed(call: number): void;
+  report(report: Report): void;
 }
 
-const nothing = (): Gathered => ({ posts: [], settlements: [], claimed: [], steps: [], failures: [] });
+interface Coded {
+  readonly kind: number;
+  readonly call: number;
+  readonly values: readonly number[];
+}
 
-export function gatherOutcomes(port: MessagePort, hasVolatileRoom: () => boolean): Outcomes {
-  let gathered = nothing();
-  let written = { jobs: 0, bytes: 0 };
-  let scheduled = false;
+function packCoded(to: RecordWriter, { kind, call, values }: Coded): void {
+  to.number(kind);
+  to.number(call);
+  for (const value of values) to.number(value);
+}
 
-  const add: { [Kind in CallKind]: (call: CallPlace, outcome: OutcomeOf[Kind]) => void } = {
-    posts: ({ bundle, index }, outcome) => gathered.posts.push(bundle, index, postOutcomeNumber(outcome)),
-    settlements: ({ bundle, index }, outcome) => gathered.settlements.push(bundle, index, settleOutcomeNumber(outcome)),
-    claims: (call, messages) => gathered.claimed.push({ call, messages }),
-    steps: (call, forgotten) => gathered.steps.push({ call, forgotten }),
-  };
-
-  /** After all that this group has settled, and before the next one runs. */
-  function sendSoon(): void {
-    if (scheduled) return;
-    scheduled = true;
-    process.nextTick(send);
-  }
-
-  function send(): void {
-    scheduled = false;
-    const { posts, settlements, claimed, steps, failures } = gathered;
-    gathered = nothing();
-    const small: Uint8Array[] = [];
-    const largeBodies: Uint8Array<ArrayBuffer>[] = [];
-    for (const { messages } of claimed) {
-      for (const { body } of messages) {
-        if (body.length < LARGE_BODY) small.push(body);
-        // As SQLite gave it: in memory of its own.
-        else largeBodies.push(body as Uint8Array<ArrayBuffer>);
-      }
-    }
-    const texts = gatherTexts();
-    const bodies = packBodies(small);
-    const outcomes: OutcomeBundle = {
-      posts,
-      settlements,
-      claims: packClaimed(claimed, texts),
-      texts: texts.all,
-      steps,
-      failures,
-      bodies,
-      largeBodies,
-      written,
-      hasVolatileRoom: hasVolatileRoom(),
-    };
-    written = { jobs: 0, bytes: 0 };
-    port.postMessage(outcomes, [bodies.buffer, ...largeBodies.map(({ buffer }) => buffer)]);
-  }
-
+export function createOutcomeWriter(line: LineWriter): OutcomeWriter {
+  const write = (kind: number, call: number, ...values: number[]): void =>
+    line.writeWaiting(HEAD_WORDS + values.length, packCoded, { kind, call, values });
   return {
-    expect(kind, call, outcome) {
-      outcome.then(
-        (value) => {
-          add[kind](call, value);
-          sendSoon();
-        },
-        (error: Error) => {
-          const code = error instanceof Problem ? error.code : undefined;
-          gathered.failures.push({ call, kind, code, message: error.message, stack: error.stack });
-          sendSoon();
-        },
-      );
+    posted: (call, outcome) => write(POST, call, POST_OUTCOMES.indexOf(outcome)),
+    settled: (call, outcome) => write(SETTLE, call, SETTLE_OUTCOMES.indexOf(outcome)),
+    claimed(call, messages) {
+      line.writeWaiting(HEAD_WORDS + claimedWords(messages), packClaimedBy, { call, messages });
     },
-    committed(jobs, bytes) {
-      written = { jobs: written.jobs + jobs, bytes: written.bytes + bytes };
+    forgot: (call, { last, more, full }) => write(FORGET, call, last, more ? 1 : 0, full ? 1 : 0),
+    failed(call, error) {
+      const { message, stack = message } = error as Error;
+      const code = error instanceof Problem ? error.code : null;
+      const words = HEAD_WORDS + wordsOfText(code) + wordsOfText(message) + wordsOfText(stack);
+      line.writeWaiting(words, packFailure, { call, code, message, stack });
     },
+    closed: (call) => write(CLOSE, call),
+    report: ({ jobs, bytes, hasVolatileRoom }) => write(REPORT, 0, jobs, bytes, hasVolatileRoom ? 1 : 0),
   };
+}
+
+function packClaimedBy(
+  to: RecordWriter,
+  { call, messages }: { readonly call: number; readonly messages: readonly FoundMessage[] },
+): void {
+  to.number(CLAIM);
+  to.number(call);
+  packClaimed(to, messages);
+}
+
+function packFailure(
+  to: RecordWriter,
+  failure: { readonly call: number; readonly code: string | null; readonly message: string; readonly stack: string },
+): void {
+  to.number(FAILURE);
+  to.number(failure.call);
+  to.text(failure.code);
+  to.text(failure.message);
+  to.text(failure.stack);
 }

@@ -1,24 +1,33 @@
-/** Posting on SQLite: each post is a job of the group commit, and the rows of all of them are inserted together. */
+/** Posting on SQLite: the rows of all posts of a group are inserted together. */
 import type { DatabaseSync } from 'node:sqlite';
 import { isVolatile, type PostOutcome } from '../../store.ts';
-import type { GroupCommit, WriteBehind } from '../group-commit.ts';
+import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
 import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
 
-const MESSAGE = ['id', 'dest', 'pos', 'posted', 'content_type', 'headers', 'expires', 'body'];
-const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'tries', 'token', 'size'];
+const QUEUED = ['id', 'dest', 'posted', 'content_type', 'headers', 'body'];
+const IN_TOPIC = [...QUEUED, 'pos', 'expires'];
+const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
 
 /** About what a message writes beside its content: its rows and their places in the indexes. */
 const ROW_BYTES = 300;
 
-export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: HotPosting) => Promise<PostOutcome> {
+export interface Posting {
+  /** The job that stores a posting. */
+  job(posting: HotPosting): HotJob<PostOutcome>;
+  /** Others may have changed which destinations there are. */
+  disturbed(): void;
+}
+
+export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
-    message: createRowBuffer(db, `${schema}.message`, MESSAGE),
-    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY),
+    queued: createRowBuffer(db, `${schema}.message`, QUEUED),
+    inTopic: createRowBuffer(db, `${schema}.message`, IN_TOPIC),
+    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { tries: '0', token: '0' }),
   });
   const durable = buffersOf('main');
   const volatile = buffersOf('volatile');
-  const buffers = [durable.message, durable.delivery, volatile.message, volatile.delivery];
+  const buffers = [durable, volatile].flatMap(({ queued, inTopic, delivery }) => [queued, inTopic, delivery]);
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
   // Until when a chain is remembered is a whole hour (see once.ts), so that most uses change a number and no index.
@@ -28,12 +37,11 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
      ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = max(once_chain.expires, excluded.expires)
      WHERE once_chain.n = excluded.n - 1 RETURNING n`,
   );
-  /** Destinations that were seen by posts of this group. No other job has run since, so they are still there. */
+  /** Destinations that were seen. Nobody else has had a turn at the database since, so they are still there. */
   const present = new Set<number>();
 
   const behind: WriteBehind = {
     flush() {
-      present.clear();
       try {
         for (const buffer of buffers) buffer.flush();
       } finally {
@@ -42,7 +50,6 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
       }
     },
     discard() {
-      present.clear();
       for (const buffer of buffers) buffer.discard();
     },
   };
@@ -61,11 +68,13 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
   function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
     const { id, contentType, headers, delayedUntil, expires, rank, arrival, body } = message;
     const into = isVolatile(id) ? volatile : durable;
-    const life = position === null ? null : expires;
-    into.message.add(id, destination, position, posted, contentType, headers, life, body);
-    if (position !== null) return;
+    if (position !== null) {
+      into.inTopic.add(id, destination, posted, contentType, headers, body, position, expires);
+      return;
+    }
+    into.queued.add(id, destination, posted, contentType, headers, body);
     const state = delayedUntil === null ? 0 : 2;
-    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, 0, 0, body.length);
+    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, body.length);
   }
 
   function post(posting: HotPosting): PostOutcome {
@@ -84,13 +93,16 @@ export function createPosting(db: DatabaseSync, group: GroupCommit): (posting: H
     return 'stored';
   }
 
-  return (posting) => {
-    let bytes = 0;
-    let grows = false;
-    for (const { id, body, headers } of posting.messages) {
-      bytes += body.length + headers.length + ROW_BYTES;
-      if (!isVolatile(id)) grows = true;
-    }
-    return group.submit(() => post(posting), { bytes, grows, behind });
+  return {
+    job(posting) {
+      let bytes = 0;
+      let grows = false;
+      for (const { id, body, headers } of posting.messages) {
+        bytes += body.length + headers.length + ROW_BYTES;
+        if (!isVolatile(id)) grows = true;
+      }
+      return hotJob(() => post(posting), { bytes, grows, behind });
+    },
+    disturbed: () => present.clear(),
   };
 }

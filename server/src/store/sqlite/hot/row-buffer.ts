@@ -1,9 +1,11 @@
 /**
- * New rows of one table, gathered. They are written when enough have come together, and at the latest when the group that
- * added them flushes (see group-commit.ts).
+ * New rows of one table, gathered: a call into SQLite costs about as much as the row it writes. They are written when many
+ * have come together, and at the latest when the group that added them flushes (see hot-group.ts).
  */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { prepareForRows, ROWS_AT_ONCE } from './many-rows.ts';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+
+/** How many rows a call takes. Each size is a statement of its own, prepared when it is first wanted. */
+const SIZES = [64, 32, 16, 8, 4, 2, 1] as const;
 
 export interface RowBuffer {
   add(...row: SQLInputValue[]): void;
@@ -12,25 +14,46 @@ export interface RowBuffer {
   discard(): void;
 }
 
-export function createRowBuffer(db: DatabaseSync, table: string, columns: readonly string[]): RowBuffer {
-  const insert = prepareForRows(
-    db,
-    columns.length,
-    (rows) => `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rows}`,
-  );
-  const full = ROWS_AT_ONCE * columns.length;
+/** `fixed`: columns that have the same value in each row; binding a value costs more than reading it from the statement. */
+export function createRowBuffer(
+  db: DatabaseSync,
+  table: string,
+  columns: readonly string[],
+  fixed: Readonly<Record<string, string>> = {},
+): RowBuffer {
+  const width = columns.length;
+  const names = [...columns, ...Object.keys(fixed)].join(', ');
+  const row = `(${[...columns.map(() => '?'), ...Object.values(fixed)].join(', ')})`;
+  const statements = new Map<number, StatementSync>();
   let values: SQLInputValue[] = [];
+
+  function statementFor(rows: number): StatementSync {
+    let found = statements.get(rows);
+    if (found === undefined) {
+      found = db.prepare(`INSERT INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(', ')}`);
+      statements.set(rows, found);
+    }
+    return found;
+  }
 
   function flush(): void {
     const pending = values;
     values = [];
-    insert(pending);
+    let from = 0;
+    for (const rows of SIZES) {
+      const length = rows * width;
+      for (; pending.length - from >= length; from += length) {
+        statementFor(rows).run(...(length === pending.length ? pending : pending.slice(from, from + length)));
+      }
+    }
   }
 
+  // Now, so that a mistake shows when the store is opened.
+  statementFor(1);
   return {
     add(...row) {
       values.push(...row);
-      if (values.length === full) flush();
+      if (values.length === SIZES[0] * width) flush();
     },
     flush,
     discard() {

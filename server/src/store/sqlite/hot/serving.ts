@@ -1,89 +1,103 @@
-/** The hot paths of one store, on their thread. */
-import type { MessagePort } from 'node:worker_threads';
-import { createForgetting } from '../../forget-finished.ts';
+/** The hot paths of one store, on their thread: takes calls, carries them out in groups and writes their outcomes. */
+import type { DatabaseSync } from 'node:sqlite';
 import { passiveCheckpoint } from '../checkpoint.ts';
-import { createConnection } from '../connection.ts';
 import { openDatabase } from '../database.ts';
-import { sqliteDialect } from '../dialect.ts';
 import { createDiskReserve } from '../disk.ts';
-import { createGroupCommit } from '../group-commit.ts';
 import { createRoomKeeping } from '../room.ts';
-import { createBlockingTurn, type Turn } from '../turn.ts';
-import { createClaiming } from './claiming.ts';
-import { gatherOutcomes } from './outcomes.ts';
-import { createPosting } from './posting.ts';
-import { createSettling } from './settling.ts';
+import { type BlockingTurn, createBlockingTurn } from '../turn.ts';
+import { createHotGroup } from './hot-group.ts';
+import type { Opening } from './hot-thread.ts';
+import { createIntake } from './intake.ts';
+import { createLineReader, createLineWriter } from './line.ts';
+import { createOutcomeWriter } from './outcomes.ts';
 import { createVolatileRoom } from './volatile-room.ts';
-import {
-  type CallBundle,
-  CLOSE,
-  type HotSetup,
-  type OpenedMessage,
-  unpackClaims,
-  unpackPosts,
-  unpackSettlements,
-} from './wire.ts';
 
-/** About what a piece of forgotten messages writes. */
-const FORGOTTEN_BYTES = 150_000;
+/**
+ * The hot paths come back to the same few pages. When SQLite has moved pages around in a commit it walks over its whole
+ * cache (it numbers one of them beyond the end of the database for a moment), so that a large cache costs more than it saves.
+ */
+const CACHES = { durable: 4 * 1024, volatile: 2 * 1024 };
 
-/** Opens the database and says so; then carries out the calls of each bundle in group commits. */
-export function serveStore(setup: HotSetup, port: MessagePort): void {
-  const turn = createBlockingTurn(setup.turnMemory);
-  // Others may be at the database, and opening it looks at it.
+export interface Serving {
+  /** Carries out a group of what was called. `busy`: it did something, and there may be more. */
+  serve(): 'busy' | 'idle' | 'closed';
+}
+
+/** Opens the database. */
+export function openServing(opening: Opening): Serving {
+  const { place, turnMemory } = opening.setup;
+  const turn = createBlockingTurn(turnMemory);
+  // In a turn: others may be at the database, and opening it looks at it.
+  return inTurn(turn, () => {
+    const db = openDatabase(place, CACHES);
+    try {
+      return serveFrom(db, turn, opening);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+function inTurn<T>(turn: BlockingTurn, work: () => T): T {
   turn.take();
   try {
-    const { carryOut, close } = openStore(setup, turn, port);
-    port.on('message', (bundle: CallBundle | typeof CLOSE) => (bundle === CLOSE ? close() : carryOut(bundle)));
-    tell(port, { opened: true });
-  } catch (error) {
-    const { message, errcode } = error as Error & { errcode?: number };
-    tell(port, { opened: false, message, ...(errcode !== undefined && { errcode }) });
+    return work();
   } finally {
     turn.give();
   }
 }
 
-const tell = (port: MessagePort, message: OpenedMessage): void => port.postMessage(message);
-
-function openStore({ place, folder, reserveBytes }: HotSetup, turn: Turn, port: MessagePort) {
-  const db = openDatabase(place);
+function serveFrom(db: DatabaseSync, turn: BlockingTurn, { setup, calls, outcomes, mail }: Opening): Serving {
   const volatileRoom = createVolatileRoom(db);
-  const room = createRoomKeeping(createDiskReserve(folder, reserveBytes), passiveCheckpoint(db));
-  const outcomes = gatherOutcomes(port, () => volatileRoom.hasRoom);
-  const group = createGroupCommit(createConnection(db), sqliteDialect('NULL'), {
+  const room = createRoomKeeping(createDiskReserve(setup.folder, setup.reserveBytes), passiveCheckpoint(db));
+  const called = createLineReader(calls, mail);
+  const answers = createLineWriter(outcomes, mail, true);
+  const writer = createOutcomeWriter(answers);
+  const intake = createIntake(db, called, answers, writer);
+  const written = { jobs: 0, bytes: 0 };
+  const runGroup = createHotGroup(db, {
     turn,
     refuseGrowth() {
+      if (!turn.isUndisturbed()) intake.disturbed();
       volatileRoom.look();
       return room.refuseGrowth();
     },
     full: room.full,
-    committed: outcomes.committed,
+    committed(jobs, bytes) {
+      written.jobs += jobs;
+      written.bytes += bytes;
+      volatileRoom.wrote(bytes);
+    },
   });
-  const post = createPosting(db, group);
-  const claim = createClaiming(db, group);
-  const settle = createSettling(db, group);
-  const forget = createForgetting();
+
+  function tell(): void {
+    answers.publish();
+    answers.wake();
+  }
 
   return {
-    carryOut({ number, posts, texts, claims, settlements, steps, bodies }: CallBundle): void {
-      // Verdicts and posts first: what they bring back or bring in can be claimed by the same commit.
-      for (const [index, each] of unpackSettlements(settlements).entries())
-        outcomes.expect('settlements', { bundle: number, index }, settle(each));
-      for (const [index, each] of unpackPosts(posts, texts, bodies).entries())
-        outcomes.expect('posts', { bundle: number, index }, post(each));
-      for (const [index, each] of unpackClaims(claims).entries())
-        outcomes.expect('claims', { bundle: number, index }, claim(each));
-      for (const [index, each] of steps.entries()) {
-        const forgotten = group.transaction((tx) => forget(tx, each), { bytes: FORGOTTEN_BYTES });
-        outcomes.expect('steps', { bundle: number, index }, forgotten);
+    serve() {
+      const jobs = intake.take();
+      if (jobs.length > 0) {
+        runGroup(jobs);
+        // Now, so that the caller finds room when it hears of the outcomes.
+        called.release();
+        intake.answer();
+        writer.report({ ...written, hasVolatileRoom: volatileRoom.hasRoom });
+        written.jobs = 0;
+        written.bytes = 0;
+        tell();
+        return 'busy';
       }
-    },
-    close(): void {
-      turn.take();
-      db.close();
-      turn.give();
-      port.close();
+      // Claims may have been taken off the line and have to wait.
+      called.release();
+      const closing = intake.closing();
+      if (closing === undefined) return 'idle';
+      inTurn(turn, () => db.close());
+      writer.closed(closing);
+      tell();
+      return 'closed';
     },
   };
 }

@@ -1,6 +1,6 @@
-/** Forgets finished messages in small pieces, one SQL text for both engines. */
-import type { Place } from './dialect.ts';
-import { type ForgetStep, type Forgotten, hashOfId, IS_OVER, type Tx } from './store.ts';
+/** Forgets finished messages in small pieces. SQLite does the same on its hot thread, see ../sqlite/hot/forgetting.ts. */
+import type { Place } from '../dialect.ts';
+import { type ForgetStep, type Forgotten, hashOfId, IS_OVER, type Tx } from '../store.ts';
 
 const CHUNK = 500;
 /** Destinations looked at in one step. */

@@ -1,0 +1,113 @@
+/** Makes the parameters of a statement of the postings that go out with it. */
+import { isVolatile, type Posting, type SqlValue } from '../store.ts';
+import { type Links, type ParameterName, parametersOf } from './post-parameters.ts';
+
+/** What a batch asks of its statement. Most ask for neither links nor partitions, and each costs the server a good deal. */
+export interface Needs {
+  readonly links: Links;
+  /** Some of its messages are volatile: the server chooses a partition for each row. */
+  readonly partitions: boolean;
+}
+
+export interface Batch extends Needs {
+  readonly values: readonly SqlValue[];
+}
+
+type List<T> = readonly (T | null)[];
+
+/** Whether all values are the same. Loops here and below: a batch is made for every few posts, and callbacks take twice as long. */
+function isUniform<T>(list: List<T>): boolean {
+  for (let index = 1; index < list.length; index++) if (list[index] !== list[0]) return false;
+  return true;
+}
+
+/** A list, and what stands for every value of it; one of the two is null. */
+const orEvery = <T>(list: List<T>): readonly [List<T> | null, T | null] =>
+  isUniform(list) ? [null, list[0] ?? null] : [list, null];
+
+/** A list of nothing but nulls goes out as null, which stands for as many nulls as the other lists are long. */
+const orNothing = <T>(list: List<T>): List<T> | null => (list[0] === null && isUniform(list) ? null : list);
+
+/** `needsCare` tells of links that were found not to follow the last used one of their chain. */
+export function batchOf(postings: readonly Posting[], needsCare: (posting: Posting) => boolean = () => false): Batch {
+  const destinations = new Set<number>();
+  const dests: number[] = [];
+  const contentTypes: (string | null)[] = [];
+  const allHeaders: string[] = [];
+  const ranks: number[] = [];
+  const expires: (number | null)[] = [];
+  const delayed: (number | null)[] = [];
+  const posted: number[] = [];
+  const id: number[] = [];
+  const start: number[] = [];
+  const size: number[] = [];
+  const bodies: Buffer[] = [];
+  let next = 1;
+  let links: Links = 'none';
+  let partitions = false;
+  for (const posting of postings) {
+    destinations.add(posting.destination);
+    for (const message of posting.messages) {
+      dests.push(posting.destination);
+      contentTypes.push(message.contentType);
+      allHeaders.push(message.headers);
+      ranks.push(message.rank);
+      expires.push(message.expires);
+      delayed.push(message.delayedUntil);
+      posted.push(posting.posted);
+      id.push(message.id);
+      start.push(next);
+      size.push(message.body.length);
+      bodies.push(message.body);
+      next += message.body.length;
+      partitions ||= isVolatile(message.id);
+    }
+    // The first link of a chain finds no row that it could change.
+    if (posting.once !== undefined && links !== 'any')
+      links = posting.once.n === 1 || needsCare(posting) ? 'any' : 'next';
+  }
+  const [dest, everyDest] = orEvery(dests);
+  const [contentType, everyContentType] = orEvery(contentTypes);
+  const [headers, everyHeaders] = orEvery(allHeaders);
+  const [rank, everyRank] = orEvery(ranks);
+  const values: { readonly [name in ParameterName]?: unknown } = {
+    destinations: [...destinations],
+    dest,
+    everyDest,
+    contentType,
+    everyContentType,
+    headers,
+    everyHeaders,
+    rank,
+    everyRank,
+    expires: orNothing(expires),
+    delayed: orNothing(delayed),
+    posted,
+    id,
+    start,
+    size,
+    ...(links === 'none' ? {} : linkValues(postings, links)),
+    bodies: Buffer.concat(bodies, next - 1),
+  };
+  return { values: parametersOf(links).map((name) => values[name] as SqlValue), links, partitions };
+}
+
+/** The links, with the times until which their chains are to be remembered: one for each, and the latest of all. */
+function linkValues(postings: readonly Posting[], links: Links): { readonly [name in ParameterName]?: unknown } {
+  const chain: (number | null)[] = [];
+  const link: (number | null)[] = [];
+  const until: (number | null)[] = [];
+  let chainCount = 0;
+  let latest = 0;
+  for (const { once, messages } of postings) {
+    for (const _ of messages) {
+      chain.push(once?.chain ?? null);
+      link.push(once?.n ?? null);
+      if (links === 'any') until.push(once?.expires ?? null);
+    }
+    if (once === undefined || messages.length === 0) continue;
+    chainCount++;
+    if (once.expires > latest) latest = once.expires;
+  }
+  return { chain, link, chainCount, latest, until };
+}
