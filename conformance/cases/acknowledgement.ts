@@ -245,11 +245,21 @@ export function acknowledgement(world: World): void {
     assert.equal(client.store(answer.link('about')), message);
   });
 
-  it('A15 a forged link is refused and settles nothing', async () => {
-    const { message, acknowledgement: link } = await leased();
-    const forged = `${link.slice(0, -1)}${link.endsWith('a') ? 'b' : 'a'}`;
-    expectProblem(await settle(client, forged, { acknowledge: 'true' }), 404, 412);
+  it('A15 a link with a slip in it was never one: 404, and nothing is settled; an overtaken one is 412', async () => {
+    const { queue, message, acknowledgement: link } = await leased();
+    const slips = [1, 4, 8].map((back) => {
+      const at = link.length - back;
+      return `${link.slice(0, at)}${link[at] === '7' ? '8' : '7'}${link.slice(at + 1)}`;
+    });
+    for (const slip of [...slips, link.slice(0, -1), `${link}0`]) {
+      for (const acknowledge of ['true', 'false']) expectProblem(await settle(client, slip, { acknowledge }), 404);
+      expectProblem(await client.get(slip), 404);
+    }
     assert.equal(await stateOf(client, message), 'leased');
+    (await settle(client, link, { acknowledge: 'false' })).expect(204);
+    await poll(world, queue);
+    expectProblem(await settle(client, link, { acknowledge: 'true' }), 412);
+    for (const slip of slips) expectProblem(await settle(client, slip, { acknowledge: 'true' }), 404);
   });
 
   it('A15 the verdict on a message that was deleted meanwhile is 410', async () => {

@@ -125,6 +125,37 @@ export function deadLetters(world: World): void {
     assert.deepEqual(await world.drain(queue), ['c']);
   });
 
+  for (const [limit, texts, fits] of [
+    [{ 'max-length': 2 }, ['a', 'b', 'c', 'd'], 2],
+    // The third would fit by itself, but it does not overtake the one before it.
+    [{ 'max-bytes': 6 }, ['four', 'more', 'x', 'y'], 1],
+  ] as const) {
+    it(`A16 redrive stops at ${Object.keys(limit)}: what fits goes, and the answer says why the rest stays`, async () => {
+      const { queue, dead } = await pair();
+      const other = await world.queue({ 'dead-letter': dead.name, 'max-deliveries': 1 });
+      await bury(queue, dead, [...texts]);
+      await world.post(other, ['another’s']);
+      (await settle(client, (await poll(world, other)).acknowledgement, { acknowledge: 'false' })).expect(204);
+      await world.until('all lie there', async () => (await countsOf(client, dead)).available === 5);
+      const body = JSON.stringify({ 'dead-letter': dead.name, 'max-deliveries': 1, ...limit });
+      (await client.put(queue.address, { headers: { 'content-type': 'application/json' }, body })).expect(200);
+
+      const redrive = await follow(world, dead, 'redrive');
+      const { redriven, full, 'stopped-by': by } = (await client.post(redrive)).expect(200).json();
+      assert.deepEqual([redriven, by, full], [fits + 1, 'destination-full', [queue.name]]);
+      assert.equal((await countsOf(client, queue)).available, fits);
+      assert.deepEqual(await world.drain(other), ['another’s'], 'a full queue holds up no other');
+
+      const refused = await client.post(redrive);
+      assert.match(expectProblem(refused, 409).type, /\/destination-full$/);
+      assert.equal((await countsOf(client, dead)).available, texts.length - fits);
+      assert.deepEqual(await world.drain(queue), texts.slice(0, fits));
+      const next = (await client.post(redrive, { query: { max: 1 } })).expect(200).json();
+      assert.deepEqual([next.redriven, next['stopped-by'], next.full], [1, undefined, undefined]);
+      assert.deepEqual(await world.drain(queue), texts.slice(fits, fits + 1));
+    });
+  }
+
   it('A16 redrives at once send each message back once', async () => {
     const { queue, dead } = await pair();
     const texts = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -96,6 +96,19 @@ export function documents(world: World): void {
     assert.equal(document['dead-letter'], undefined);
   });
 
+  it('A3 nor can it be given one: a chain or a circle of dead-letter queues is 422', async () => {
+    const dead = await world.queue();
+    const queue = await world.queue({ 'dead-letter': dead.name });
+    const body = (name: string): string => JSON.stringify({ 'dead-letter': name });
+    const headers = { 'content-type': 'application/json' };
+    for (const name of [queue.name, world.name()]) {
+      const refused = await client.put(dead.address, { headers, body: body(name) });
+      assert.equal(expectProblem(refused, 422).errors?.[0]?.pointer, '/dead-letter');
+    }
+    expectProblem(await client.put((await world.queue()).address, { headers, body: body(queue.name) }), 422);
+    (await client.put(dead.address, { headers, body: JSON.stringify(await read(dead.address)) })).expect(200);
+  });
+
   it('A3 settings come back as they were set, on every node', async () => {
     const settings = {
       lease: 12.5,

@@ -136,6 +136,20 @@ export function eventStreams(world: World): void {
     });
   });
 
+  it('A17 a Last-Event-ID of another topic is refused, whether its position is one here or not', async () => {
+    const [topic, other] = [await world.topic(), await world.topic()];
+    for (const each of [topic, other]) await world.post(each, ['x', 'y', 'z']);
+    const ids: string[] = [];
+    await streaming(await follow(world, other, 'first'), async (stream) => {
+      for (const { id } of await stream.take(3)) ids.push(id);
+    });
+    for (const id of ids) {
+      await streaming(await nextOf(topic), async ({ status }) => assert.ok([400, 404].includes(status), `${status}`), {
+        headers: { 'last-event-id': id },
+      });
+    }
+  });
+
   it('A17 a stream that breaks and resumes again and again misses nothing and repeats nothing', async () => {
     const topic = await world.topic();
     const next = await nextOf(topic);
@@ -221,9 +235,53 @@ export function eventStreams(world: World): void {
     const topic = await world.topic();
     const next = await nextOf(topic);
     await world.post(topic, ['plain']);
-    for (const accept of ['*/*', 'text/*', 'application/json', 'text/event-stream;q=0, */*']) {
-      assert.equal((await client.get(next, { headers: { accept } })).expect(200).text(), 'plain', accept);
+    for (const accept of [
+      '*/*',
+      'text/*',
+      'application/json',
+      'text/event-stream;q=0, */*',
+      'text/event-stream;q=0',
+      'text/event-stream;q=0.5, text/plain',
+      'text/event-stream;q=0.5, */*',
+      'text/plain;q=0.6, text/event-stream;q=0.5, text/*;q=0.4',
+    ]) {
+      for (const from of [next, await follow(world, topic, 'first')]) {
+        assert.equal((await client.get(from, { headers: { accept } })).expect(200).text(), 'plain', accept);
+      }
     }
+  });
+
+  it('G4 events are weighed against the message’s own type, as documents are', async () => {
+    const topic = await world.topic();
+    const next = await nextOf(topic);
+    await world.post(topic, ['plain']);
+    for (const accept of [
+      'text/event-stream;q=0.5',
+      'text/event-stream, */*',
+      'text/event-stream, text/plain;q=0.9',
+      'text/event-stream;q=0.5, text/plain;q=0.4',
+      'text/event-stream;q=0.5, application/json',
+      'text/event-stream;q=0.5, text/plain;q=0, */*',
+    ]) {
+      for (const from of [next, await follow(world, topic, 'first')]) {
+        await streaming(
+          from,
+          async (stream) => {
+            assert.match(stream.headers['content-type'] ?? '', /^text\/event-stream\b/, accept);
+            assert.equal(read(await stream.next()).data, 'plain', accept);
+          },
+          { headers: { accept } },
+        );
+      }
+    }
+    const several = { query: { max: 2 }, headers: { accept: 'text/event-stream;q=0.5, multipart/mixed' } };
+    assert.match((await client.get(next, several)).expect(200).headers['content-type'] ?? '', /^multipart\/mixed\b/);
+  });
+
+  it('G4 with no message yet, events are weighed against anything else that is accepted', async () => {
+    const next = await nextOf(await world.topic());
+    const headers = { accept: 'text/event-stream;q=0.5, text/plain' };
+    (await client.get(next, { headers })).expect(204);
   });
 
   it('A17 HEAD of a stream answers at once, without one', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Answer } from '../client.ts';
 import { expectProblem, expectTime, lastingFields } from '../expect.ts';
+import { countsOf } from '../steps.ts';
 import type { World } from '../world.ts';
 
 export function messageResource(world: World): void {
@@ -68,6 +69,16 @@ export function messageResource(world: World): void {
     (await client.post(queue.receiving)).expect(204);
   });
 
+  it('A2 a message that shows expired does not count as available or delayed, and does not keep its queue', async () => {
+    const queue = await world.queue();
+    const [plain = ''] = await world.post(queue, ['x'], { ttl: 0.05 });
+    const [delayed = ''] = await world.post(queue, ['y'], { ttl: 0.05, delay: 60 });
+    for (const address of [plain, delayed]) await world.untilState(address, 'expired');
+    assert.deepEqual(await countsOf(client, queue), { available: 0, delayed: 0, leased: 0, dead: 0 });
+    (await client.get(queue.receiving)).expect(204);
+    (await client.delete(queue.address)).expect(204);
+  });
+
   it('A11 no acknowledgement link here: only a delivery has one', async () => {
     const queue = await world.queue();
     const [address = ''] = await world.post(queue, ['x']);
@@ -86,6 +97,67 @@ export function messageResource(world: World): void {
     expectProblem(await client.delete(one), 410);
     (await client.get(two)).expect(200);
     assert.deepEqual(await world.drain(queue), ['two']);
+  });
+
+  it('G9 A11 a message of a queue has an ETag: 304 to who has it, until its state changes', async () => {
+    const queue = await world.queue();
+    (await client.put(queue.message('mine'), { body: 'x' })).expect(201);
+    const [posted = ''] = await world.post(queue, ['y']);
+    const seen = new Set<string>();
+    for (const address of [queue.message('mine'), posted]) {
+      for (const happens of [async () => {}, () => client.post(queue.receiving, { headers: { 'accept-wait': '5' } })]) {
+        await happens();
+        const { headers, body } = (await client.get(address)).expect(200);
+        const { etag = '' } = headers;
+        assert.match(etag, /^"[^"]+"$/);
+        assert.equal(headers['cache-control'], 'no-cache');
+        assert.ok(!seen.has(etag), 'another message, or another state, has another');
+        seen.add(etag);
+        for (const method of ['GET', 'HEAD']) {
+          for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+            const kept = (await client.send(method, address, { headers: { 'if-none-match': known } })).expect(304);
+            assert.equal(kept.body.length, 0);
+            for (const name of ['etag', 'cache-control', 'message-state', 'delivery-count']) {
+              assert.equal(kept.headers[name], headers[name], name);
+            }
+          }
+          const other = await client.send(method, address, { headers: { 'if-none-match': '"other"' } });
+          assert.equal(other.expect(200).body.length, method === 'GET' ? body.length : 0);
+          (await client.send(method, address, { headers: { 'if-match': etag } })).expect(200);
+          (await client.send(method, address, { headers: { 'if-match': '"other"' } })).expect(412);
+        }
+      }
+    }
+  });
+
+  it('G9 A11 If-Match on DELETE: only the message as it was seen; 412, and nothing happens, to all else', async () => {
+    const queue = await world.queue();
+    const [one = '', two = ''] = await world.post(queue, ['one', 'two']);
+    const remove = (address: string, headers: Record<string, string>) => client.delete(address, { headers });
+    const { etag: seen = '' } = (await client.head(one)).expect(200).headers;
+    const { etag: other = '' } = (await client.head(two)).expect(200).headers;
+    for (const tag of ['"other"', other, `W/${seen}`]) expectProblem(await remove(one, { 'if-match': tag }), 412);
+    for (const tag of [seen, '*']) expectProblem(await remove(one, { 'if-none-match': tag }), 412);
+    assert.equal((await client.post(queue.receiving)).expect(200).text(), 'one');
+    expectProblem(await remove(one, { 'if-match': seen }), 412);
+    assert.equal(stateOf(await client.get(one)), 'acknowledged');
+    (await remove(two, { 'if-match': `"x", ${other}` })).expect(204);
+    expectProblem(await remove(two, { 'if-match': other }), 410);
+    (await remove(one, { 'if-match': '*' })).expect(204);
+    expectProblem(await client.get(one), 410);
+  });
+
+  it('G9 A11 of a DELETE with If-Match and a receiver that race, one has the message', async () => {
+    const queue = await world.queue();
+    for (let round = 0; round < 8; round++) {
+      const [address = ''] = await world.post(queue, [`${round}`]);
+      const { etag = '' } = (await client.head(address)).headers;
+      const [deleted, received] = await Promise.all([
+        client.delete(address, { headers: { 'if-match': etag } }),
+        client.post(queue.receiving),
+      ]);
+      assert.equal(received.expect(200, 204).status, deleted.expect(204, 412).status === 204 ? 204 : 200);
+    }
   });
 
   it('A11 DELETE of a message under a chosen id is remembered, too', async () => {

@@ -30,6 +30,7 @@ export function onceOnlyBatches(world: World): void {
       const again = await client.post(link, textBatch(['a', 'b', 'c']));
       expectProblem(again, 405);
       assert.ok(!allowed(again).includes('POST'), `Allow: ${again.headers.allow}`);
+      assert.deepEqual(allowed(await client.send('OPTIONS', link)), allowed(again));
       const links = [linkOf(client, first, 'create-next'), linkOf(client, again, 'create-next')];
       assert.equal(new Set([link, ...links]).size, 3);
       for (const next of links) (await client.post(next, textBatch(['d']))).expect(200);

@@ -47,6 +47,18 @@ export function onceOnly(world: World): void {
       assert.equal(await held(to), 1);
     });
 
+    it(`G6 A12 ${kind}: OPTIONS names POST on a link as long as it can be used, and not after`, async () => {
+      const link = await freshLink(world, await make(kind));
+      const before = (await client.send('OPTIONS', link)).expect(204);
+      assert.ok(allowed(before).includes('POST'), `Allow: ${before.headers.allow}`);
+      (await sendText(client, link, 'one')).expect(200);
+      const used = (await client.send('OPTIONS', link)).expect(204);
+      assert.deepEqual(allowed(used), allowed(await sendText(client, link, 'one')));
+      assert.ok(!allowed(used).includes('POST'), `Allow: ${used.headers.allow}`);
+      assert.equal(used.headers['accept-post'], undefined);
+      assert.deepEqual(allowed(await client.send('PUT', link)), allowed(used));
+    });
+
     it(`A12 ${kind}: used, POST again: 405 with Allow and a new create-next that works`, async () => {
       const to = await make(kind);
       const link = await freshLink(world, to);

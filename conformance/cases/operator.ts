@@ -45,6 +45,14 @@ export function operator(world: World): void {
   });
   const stuck = (): Stuck => ready.shift() ?? assert.fail('there are more cases than that');
 
+  it('B8 the list of notices leads to the topic that tells of them, by a link', async () => {
+    for (const accept of ['application/json', 'application/xml']) {
+      const list = (await client.get(await world.link('operator-notices'), { headers: { accept } })).expect(200);
+      const topic = (await client.get(list.link('events'))).expect(200);
+      for (const rel of ['first', 'last', 'next']) (await client.get(topic.link(rel))).expect(200, 204);
+    }
+  });
+
   async function noticeAbout(transaction: Transaction, status = 'open'): Promise<Notice> {
     let found: Notice | undefined;
     await world.until('there is a notice', async () => {

@@ -54,7 +54,7 @@ export const ROLES: Role[] = [
       'role:queries',
       'role:rules',
       'server/src/nodes/queries.ts',
-      'server/src/store/{store,dialect}.ts',
+      'server/src/store/{store,dialect,limits}.ts',
       'server/src/problems.ts',
     ],
     mayTypes: ['server/src/**'],

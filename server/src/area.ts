@@ -17,7 +17,7 @@ export interface Ground {
   readonly membership: Membership;
   /** The one way out to other services. */
   readonly outbound: Outbound;
-  /** The address this process listens on; empty before it does. */
+  /** The address this process listens on. */
   ownAddress(): string;
   /** The path of a URI that is one of this service's own. `base` is where the client saw it. */
   localPath(uri: string, base: string): string | undefined;
@@ -27,7 +27,7 @@ export interface Area {
   readonly routes: readonly Route[];
   /** What it does in the background on every node, by names for the log. */
   readonly duties?: Readonly<Record<string, Duty>>;
-  /** Called when the service listens and its node is entered. `wake` has a duty run now. */
+  /** Called when its node is entered, before the first request is answered. `wake` has a duty run now. */
   start?(wake: (duty: string) => void): Promise<void>;
   /** The service is about to stop: whoever waits is answered soon. */
   drain?(): void;

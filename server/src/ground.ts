@@ -24,19 +24,15 @@ export interface OpenGround extends Ground {
   readonly startedAt: number;
 }
 
-/** `listener` gives the one that listens for this service, as soon as there is one. */
-export async function openGround(
-  options: Options,
-  log: Logger,
-  listener: () => Listener | undefined,
-): Promise<OpenGround> {
+/** `listener` listens for this service. */
+export async function openGround(options: Options, log: Logger, listener: Listener): Promise<OpenGround> {
   const startedAt = performance.now();
   const location = { database: options.database, folder: options.data, reserveBytes: options['disk-reserve'] };
   const store = await openStore(location, (event, details) => log.warn(details ?? {}, event));
-  const addresses = (): readonly string[] => listener()?.addresses ?? [];
+  const { addresses, port } = listener;
   const nodes = createNodes({
     store,
-    place: () => placeOf(options.host, listener()?.port ?? 0),
+    place: () => placeOf(options.host, port),
     isOtherRunning,
     // Only one process at a time opens the embedded store.
     isAlone: store.engine === 'sqlite',
@@ -53,9 +49,9 @@ export async function openGround(
     membership: nodes.membership,
     outbound: createOutbound({
       allow: [...options['outbound-allow'], ...(isLoopback(options.host) ? LOOPBACK : [])],
-      isOwn: (host) => addresses().some((address) => new URL(address).host === host),
+      isOwn: (host) => addresses.some((address) => new URL(address).host === host),
     }),
-    ownAddress: () => addresses()[0] ?? '',
-    localPath: createLocalUris(options['base-url'], addresses),
+    ownAddress: () => addresses[0] ?? '',
+    localPath: createLocalUris(options['base-url'], () => addresses),
   };
 }

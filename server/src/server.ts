@@ -6,10 +6,11 @@ import { createDuties } from './duties/duties.ts';
 import { createForwardingArea } from './forwarding/area.ts';
 import { isLoopback, type OpenGround, openGround, VERSION } from './ground.ts';
 import { createCors } from './http/cors.ts';
+import { createGate, type Gate } from './http/gate.ts';
 import { type Listener, listen } from './http/listener.ts';
 import type { Route } from './http/operation.ts';
 import { createBodyBudget } from './http/protocol/body.ts';
-import { createRouter } from './http/router.ts';
+import { createRouter, type Dispatch } from './http/router.ts';
 import type { Logger } from './log.ts';
 import { createMessagingArea } from './messaging/area.ts';
 import { createOperatorArea } from './operator/area.ts';
@@ -29,8 +30,19 @@ export interface Waypost {
 const DRAIN_MILLISECONDS = 8000;
 
 export async function startWaypost(options: Options, log: Logger): Promise<Waypost> {
-  let listener: Listener | undefined;
-  const ground = await openGround(options, log, () => listener);
+  // The port first: a start that fails on it has touched neither a folder nor a database.
+  const gate = createGate();
+  const listener = await listenAt(options, gate);
+  try {
+    return await startBehind(listener, gate, options, log);
+  } catch (error) {
+    await listener.close(0);
+    throw error;
+  }
+}
+
+async function startBehind(listener: Listener, gate: Gate, options: Options, log: Logger): Promise<Waypost> {
+  const ground = await openGround(options, log, listener);
   const { store, outbound, nodes } = ground;
 
   // The areas, each after those it needs.
@@ -56,9 +68,9 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   }
 
   /** What stands on others goes before them. */
-  async function close(): Promise<void> {
+  async function close(drain: number): Promise<void> {
     for (const area of areas) area.drain?.();
-    await Promise.all([listener?.close(DRAIN_MILLISECONDS), orLog('forwarding', forwarding)]);
+    await Promise.all([listener.close(drain), orLog('forwarding', forwarding)]);
     await orLog('duties', duties);
     await orLog('transactions', transactions);
     await orLog('this node', nodes);
@@ -75,17 +87,13 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
     }
   }
 
-  try {
-    listener = await listenFor(ground, areas);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
   const { host } = options;
   try {
     await start();
+    gate.open(dispatchTo(ground, areas));
   } catch (error) {
-    await close();
+    // Nobody has been answered yet.
+    await close(0);
     throw error;
   }
   if (!isLoopback(host)) {
@@ -93,22 +101,25 @@ export async function startWaypost(options: Options, log: Logger): Promise<Waypo
   }
   let closing: Promise<void> | undefined;
   const shownHost = host.includes(':') ? `[${host}]` : host;
-  return { url: `http://${shownHost}:${listener.port}`, close: () => (closing ??= close()) };
+  return { url: `http://${shownHost}:${listener.port}`, close: () => (closing ??= close(DRAIN_MILLISECONDS)) };
+}
+
+function listenAt(options: Options, { dispatch }: Gate): Promise<Listener> {
+  const { host, port, 'max-headers': maxHeaderSize } = options;
+  const bodies = createBodyBudget({ body: options['max-body'], buffered: options['max-buffered'] });
+  return listen({ host, port, base: options['base-url'], maxHeaderSize, bodies, dispatch });
 }
 
 /** Serves the routes of the areas, and what the service tells about itself and them. */
-function listenFor(ground: OpenGround, areas: readonly Area[]): Promise<Listener> {
+function dispatchTo(ground: OpenGround, areas: readonly Area[]): Dispatch {
   const { options, log, store, localPath } = ground;
   const routes: Route[] = areas.flatMap((area) => area.routes);
   const info = { version: VERSION, engine: store.engine, startedAt: ground.startedAt, ping: () => store.ping() };
-  const dispatch = createRouter({
+  return createRouter({
     routes: [...serviceRoutes(info, routes), ...routes],
     base: { configured: options['base-url'], trustedProxies: options['trusted-proxies'] },
     localPath,
     cors: createCors(options['cors-origins']),
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
   });
-  const { host, port, 'max-headers': maxHeaderSize } = options;
-  const bodies = createBodyBudget({ body: options['max-body'], buffered: options['max-buffered'] });
-  return listen({ host, port, base: options['base-url'], maxHeaderSize, bodies, dispatch });
 }

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { forEachEngine } from '../../testing/engines.ts';
-import { request } from '../../testing/http.ts';
+import { type Answer, request } from '../../testing/http.ts';
 import { converse } from '../../testing/raw.ts';
 import { withWaypost } from '../../testing/running.ts';
 
@@ -20,7 +20,7 @@ forEachEngine('refusals', (engine) => {
       for (const token of ['0', '00', '1']) {
         const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
         const answer = await request(`${message}/acknowledgement/${token}`, { method: 'POST', headers, body });
-        assert.ok(answer.status === 404 || answer.status === 412, `${body} with ${token}: ${answer.status}`);
+        assert.equal(answer.status, 404, `${body} with ${token}`);
         assert.equal((await request(message)).headers['message-state'], 'available', `${body} with ${token}`);
       }
     }
@@ -43,6 +43,53 @@ forEachEngine('refusals', (engine) => {
     assert.equal((await request(link, { method: 'POST', headers, body: 'acknowledge=true' })).status, 204);
   });
 
+  test('an acknowledgement link is one of its message only, and one that was never given out is not found', async () => {
+    const { url } = waypost();
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const settle = async (link: string): Promise<number> =>
+      (await request(link, { method: 'POST', headers, body: 'acknowledge=false' })).status;
+    const poll = async (): Promise<string> =>
+      (await request(`${url}/queues/words/poller`, { method: 'POST' })).link('acknowledgement');
+    await request(`${url}/queues/words`, { method: 'POST', body: 'x' });
+    await request(`${url}/queues/words/messages/mine`, { method: 'PUT', body: 'y' });
+    const [one, two] = [await poll(), await poll()];
+    const wordOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
+    const slipOf = (link: string): string => link.slice(0, -1) + (link.endsWith('7') ? '8' : '7');
+    for (const wrong of [one.replace(wordOf(one), wordOf(two)), two.replace(wordOf(two), wordOf(one))]) {
+      assert.equal(await settle(wrong), 404);
+    }
+    for (const link of [one, two]) {
+      assert.equal(await settle(slipOf(link)), 404);
+      assert.equal((await request(slipOf(link))).status, 404);
+      assert.equal(await settle(link), 204);
+      await poll();
+      // It was given out once, and a newer one has overtaken it.
+      assert.equal(await settle(link), 412);
+      assert.equal(await settle(slipOf(link)), 404);
+    }
+  });
+
+  test('a position is one of its topic alone, however many messages both have', async () => {
+    const { url } = waypost();
+    for (const topic of ['here', 'there']) {
+      for (const body of ['1', '2', '3']) await request(`${url}/topics/${topic}`, { method: 'POST', body });
+    }
+    const positions = [(await request(`${url}/topics/here`)).link('next')];
+    for (let at = `${url}/topics/here/first`; ; ) {
+      const read = await request(at);
+      if (read.status === 204) break;
+      at = read.link('next');
+      positions.push(at);
+    }
+    assert.equal(positions.length, 4);
+    for (const next of positions) {
+      assert.ok((await request(next)).status < 300);
+      const carried = await request(next.replace('/topics/here/', '/topics/there/'));
+      assert.equal(carried.status, 404);
+      assert.match(carried.json<{ detail: string }>().detail, /no position in the topic there; follow its next/);
+    }
+  });
+
   test('a queue is not its own dead-letter queue', async () => {
     const { url } = waypost();
     const documents = {
@@ -63,6 +110,50 @@ forEachEngine('refusals', (engine) => {
       }
     }
     assert.equal((await request(`${url}/queues/self`)).status, 404);
+  });
+
+  test('a dead-letter queue has none itself: neither chains nor circles', async () => {
+    const { url } = waypost();
+    const headers = { 'Content-Type': 'application/json' };
+    const put = (name: string, settings: object) =>
+      request(`${url}/queues/${name}`, { method: 'PUT', headers, body: JSON.stringify(settings) });
+    const create = (name: string, settings: object) =>
+      request(`${url}/queues`, { method: 'POST', headers, body: JSON.stringify({ name, ...settings }) });
+    const names = { 'dead-letter': 'ring-b' };
+    assert.equal((await put('ring-a', names)).status, 201);
+    const because = 'what lies in a dead-letter queue does not die again';
+    const refused: [answer: Answer, detail: string][] = [
+      [await put('ring-b', { 'dead-letter': 'ring-a' }), 'must not be ring-a, which has a dead-letter queue itself'],
+      [
+        await create('ring-b', { 'dead-letter': 'ring-c' }),
+        'is not for ring-b, which ring-a names as its dead-letter queue',
+      ],
+      [await create('ring-c', { 'dead-letter': 'ring-a' }), 'must not be ring-a, which has a dead-letter queue itself'],
+      [await put('ring.dead', { 'dead-letter': 'ring-c' }), 'is not for a queue whose name ends with .dead'],
+    ];
+    for (const [answer, detail] of refused) {
+      assert.equal(answer.status, 422, answer.text());
+      const problem = answer.json<{ detail: string; errors: { pointer: string }[] }>();
+      assert.equal(problem.detail, `dead-letter ${detail}: ${because}`);
+      assert.deepEqual(
+        problem.errors.map(({ pointer }) => pointer),
+        ['/dead-letter'],
+      );
+    }
+    for (const name of ['ring-b', 'ring-c', 'ring.dead']) {
+      assert.equal((await request(`${url}/queues/${name}`)).status, 404, 'nothing was made');
+    }
+    // It may be made, and a document that was fetched can be sent back, also with the default that it shows.
+    assert.equal((await put('ring-b', { lease: 7 })).status, 201);
+    for (const name of ['ring-a', 'ring-b']) {
+      const shown = (await request(`${url}/queues/${name}`)).json<object>();
+      assert.equal((await put(name, shown)).status, 200, name);
+    }
+    assert.equal((await create('ring-d', names)).status, 201, 'two may share one');
+    // Once nobody names it, it may have one.
+    for (const name of ['ring-a', 'ring-d']) assert.equal((await put(name, {})).status, 200);
+    assert.equal((await put('ring-b', { 'dead-letter': 'ring-a' })).status, 200);
+    assert.equal((await put('ring-a', names)).status, 422);
   });
 
   test('a batch that is compressed as a whole is refused, and its once-only link stays unused', async () => {

@@ -1,7 +1,7 @@
 /** Starting: the command, its flags and variables, and every reason not to start, each told in one line. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,6 +16,7 @@ import { withConnection } from '../../testing/postgres.ts';
 import { mountSmallDisk } from '../../testing/small-disk.ts';
 import { cleanEnvironment, startWaypost } from '../../testing/waypost.ts';
 import { settings, variableOf } from '../src/config.ts';
+import { prepareFolder, takeBack } from '../src/store/sqlite/folder.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** "Within a few seconds", on a machine that is busy with other tests. */
@@ -139,6 +140,59 @@ test('a port that is taken', async () => {
   const { port } = other.address() as { port: number };
   isRefusal(await serve('--port', String(port), '--data', temporaryFolder()), new RegExp(`port ${port} is in use`));
   other.close();
+});
+
+test('a start that fails leaves nothing behind and changes nothing', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as { port: number };
+  const taken = ['--port', String(port)];
+  const folder = temporaryFolder();
+  const fresh = join(folder, 'new', 'data');
+  const { url, drop } = await freshDatabase();
+  const unreachable = new URL(url);
+  unreachable.port = '1';
+  const tiny = await mountSmallDisk(16 * 1024);
+  const rows: [string[], RegExp][] = [
+    [[...taken, '--data', fresh], /is in use/],
+    [['--host', '203.0.113.1', '--port', '0', '--data', fresh], /--host/],
+    [['--port', '0', '--data', fresh, '--database', unreachable.href], /ECONNREFUSED/],
+    [['--port', '0', '--data', fresh, '--max-batch', '0'], /--max-batch/],
+    [[...taken, '--data', folder], /is in use/],
+    [[...taken, '--database', url], /is in use/],
+    [['--port', '0', '--data', join(tiny.path, 'new', 'data')], /full|I\/O|no space/i],
+  ];
+  for (const [args, message] of rows) isRefusal(await serve(...args), message);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.deepEqual(readdirSync(tiny.path), []);
+  const tables = await withConnection(url, (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`);
+  assert.equal(tables.length, 0, 'the database is as empty as it was');
+
+  // An old store is not brought to a new schema by a program that cannot run.
+  const used = await startWaypost({ data: fresh });
+  await used.stop();
+  const file = join(fresh, 'waypost.db');
+  const db = new DatabaseSync(file);
+  db.exec(`UPDATE meta SET number = 0 WHERE name = 'schema'; PRAGMA wal_checkpoint(TRUNCATE)`);
+  db.close();
+  const before = [readdirSync(fresh), readFileSync(file)];
+  isRefusal(await serve(...taken, '--data', fresh), /is in use/);
+  assert.deepEqual([readdirSync(fresh), readFileSync(file)], before);
+  await Promise.all([tiny.unmount(), drop()]);
+  other.close();
+});
+
+test('a folder that somebody else put something into meanwhile is not taken away', () => {
+  const folder = join(temporaryFolder(), 'new', 'data');
+  const made = prepareFolder(folder);
+  assert.equal(made.length, 2);
+  assert.deepEqual(prepareFolder(folder), [], 'it is there');
+  writeFileSync(join(folder, 'mine'), 'x');
+  writeFileSync(join(folder, 'waypost.db-wal'), 'x');
+  takeBack(folder, made);
+  assert.deepEqual(readdirSync(folder), ['mine']);
+  takeBack(folder, []);
+  assert.deepEqual(readdirSync(folder), ['mine']);
 });
 
 test('an address that is not of this machine', async () => {

@@ -14,6 +14,30 @@ forEachEngine('topics of the service itself', (engine) => {
   const waypost = withWaypost(engine);
   const at = (path: string): string => waypost().url + path;
 
+  type Listed = { items: { name: string; links: { rel: string; href: string }[] }[] };
+  const list = async (): Promise<Listed['items']> =>
+    (await request((await request(at('/'))).link('topics'))).json<Listed>().items;
+
+  // The first of the tests: nobody has looked at these topics yet.
+  test('all are there from the beginning, by links from the root, and no look makes anything', async () => {
+    const items = await list();
+    assert.deepEqual(items.map(({ name }) => name).sort(), [...SYSTEM_TOPICS].sort());
+    const leading = { 'operator-notices': 'operator-notices', 'consumer-events': 'consumers' } as const;
+    for (const [name, rel] of Object.entries(leading)) {
+      const item = items.find((each) => each.name === name);
+      const topic = (await request((await request(at('/'))).link(rel))).link('events');
+      assert.equal(item?.links.find((link) => link.rel === 'self')?.href, topic);
+      const shown = await request(topic);
+      assert.equal(shown.json<{ name: string }>().name, name);
+      for (const end of ['first', 'last', 'next']) assert.equal((await request(shown.link(end))).status, 204, end);
+    }
+    for (const path of ['', '/first', '/last', '/subscribers', '/messages/x', '/next/x']) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) await request(at(`/topics/unknown${path}`), { method });
+    }
+    assert.equal((await request(at('/topics/unknown'))).status, 404);
+    assert.deepEqual(await list(), items);
+  });
+
   for (const name of SYSTEM_TOPICS) {
     test(`${name} has links to read by and none to post by, in every form`, async () => {
       for (const accept of ['application/json', 'application/xml']) {

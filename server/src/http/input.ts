@@ -24,15 +24,14 @@ export function acceptedTypes(options: InputOptions): string[] {
 }
 
 /** The media type without its parameters, in lower case. */
-export function mediaTypeOf(request: Request): string | undefined {
+function mediaTypeOf(request: Request): string | undefined {
   return request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 }
 
 /** Reads the body's fields. An empty body has none. */
 export function readFields(request: Request, options: InputOptions): InputFields {
   if (request.body.length === 0) return {};
-  const type = mediaTypeOf(request);
-  refuseCoding(request, 'a document', acceptedTypes(options));
+  const type = readableType(request, acceptedTypes(options));
   if (type === 'application/json' || type?.endsWith('+json')) return readJson(request.body);
   if (type === 'application/xml' || type === 'text/xml' || (type !== undefined && options.xmlTypes?.includes(type))) {
     return xmlFields(readXml(request.body, options.element));
@@ -41,10 +40,13 @@ export function readFields(request: Request, options: InputOptions): InputFields
   throw unsupported(type, acceptedTypes(options));
 }
 
-/** Throws 415 when a body that is read here was compressed: `what` names such bodies. */
-export function refuseCoding({ headers }: Request, what: string, accepted: readonly string[]): void {
-  const coding = headers['content-encoding'];
-  if (coding === undefined || coding.toLowerCase() === 'identity') return;
+/**
+ * The media type of a body that is read here, as all are but a message's own. Every reader of bodies comes through here
+ * first: throws 415 when the body was compressed. `what` names such bodies.
+ */
+export function readableType(request: Request, accepted: readonly string[], what = 'a document'): string | undefined {
+  const coding = request.headers['content-encoding'];
+  if (coding === undefined || coding.toLowerCase() === 'identity') return mediaTypeOf(request);
   throw new Problem('unsupported-media-type', `${what} is read without Content-Encoding, not as ${shown(coding)}`, {
     headers: { 'Accept-Encoding': 'identity', 'Accept-Post': accepted.join(', ') },
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chooseMediaType } from './negotiation.ts';
+import { chooseMediaType, wantsNamed } from './negotiation.ts';
 
 const transaction = ['application/tx+xml', 'application/json', 'application/xml'];
 const root = ['application/json', 'application/xml', 'text/html'];
@@ -62,6 +62,28 @@ test('parameters must be those of the offer, except a charset', () => {
   assert.equal(chooseMediaType('application/json; profile="x"', root), undefined);
   const profiled = ['application/json', 'application/json;profile=x'];
   assert.equal(chooseMediaType('application/json;profile="X", application/json;q=0.5', profiled), profiled[1]);
+});
+
+test('a type that must be asked for by name is weighed against what could come instead', () => {
+  const rows: [accept: string | undefined, other: string | undefined, wanted: boolean][] = [
+    [undefined, undefined, false],
+    ['*/*', undefined, false],
+    ['text/*', undefined, false],
+    ['text/event-stream', undefined, true],
+    ['TEXT/Event-Stream; charset=utf-8', undefined, true],
+    ['text/event-stream;q=0', undefined, false],
+    ['text/event-stream;q=0.1', undefined, true],
+    ['text/event-stream, */*', undefined, true],
+    ['text/event-stream;q=0.5, */*', undefined, false],
+    ['text/event-stream;q=0.5, text/plain', 'text/plain', false],
+    ['text/event-stream;q=0.5, text/plain', 'image/png', true],
+    ['text/event-stream;q=0.5, text/plain', 'no type at all', true],
+    ['text/event-stream;q=0.5, application/octet-stream', 'no type at all', false],
+    ['text/event-stream;q=0.5, text/plain;q=0, */*', 'text/plain', true],
+  ];
+  for (const [accept, other, wanted] of rows) {
+    assert.equal(wantsNamed(accept, 'text/event-stream', other), wanted, `${accept} against ${other}`);
+  }
 });
 
 test('any Accept gets one of the offers or none, and no exception', () => {

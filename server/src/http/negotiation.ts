@@ -32,6 +32,25 @@ export function chooseMediaType(accept: string | undefined, offers: readonly str
   return best?.offer;
 }
 
+/**
+ * Whether the client asks for this type by its name, at least as much as for another one that could be served instead, or
+ * as for anything else it would take.
+ */
+export function wantsNamed(accept: string | undefined, type: string, other?: string): boolean {
+  const ranges = splitList(accept ?? '').flatMap((element) => readRange(element) ?? []);
+  const [named, others] = [ranges.filter(isNamed), ranges.filter((range) => !isNamed(range))];
+  const wish = Math.max(0, ...named.map(({ quality }) => quality));
+  // What a sender calls the type of a message need not be one.
+  const known = other !== undefined && readMediaType(other) === undefined ? 'application/octet-stream' : other;
+  const rival =
+    known === undefined ? Math.max(0, ...others.map(({ quality }) => quality)) : judge(known, ranges).quality;
+  return wish > 0 && wish >= rival;
+
+  function isNamed({ essence }: Range): boolean {
+    return essence === type;
+  }
+}
+
 function readRange(element: string): Range | undefined {
   // Some old clients send a bare star for "anything".
   const media = readMediaType(element.replace(/^\*(?=\s*(;|$))/, '*/*'));

@@ -46,8 +46,10 @@ export interface Route {
   /** The area, for grouping in the description. */
   readonly area: string;
   readonly operations: Readonly<Partial<Record<Method, Operation>>>;
-  /** Methods that some of these resources refuse to everyone: Allow does not name them there. */
-  readonly withheld?: (parameters: Readonly<Record<string, string | undefined>>) => readonly Method[];
+  /** Methods that some of these resources refuse to everyone, for good or by now: Allow does not name them there. */
+  readonly withheld?: (
+    parameters: Readonly<Record<string, string | undefined>>,
+  ) => readonly Method[] | Promise<readonly Method[]>;
   /** Methods that are not there on purpose: what to say, and where to go instead, to a client that tries one. */
   readonly refusals?: Readonly<Partial<Record<Method, (request: Request) => Promise<Refusal>>>>;
 }

@@ -42,9 +42,9 @@ export function createRouter(options: RouterOptions): Dispatch {
   const allowed = new Map(options.routes.map((route) => [route, allowedMethods(route)]));
 
   /** What Allow says of one resource of a route. */
-  function allowOf(route: Route, parameters: Record<string, string | undefined>): string {
-    const withheld = route.withheld?.(parameters) ?? [];
-    return withheld.length > 0 ? allowedMethods(route, withheld) : (allowed.get(route) as string);
+  async function allowOf(route: Route, parameters: Record<string, string | undefined>): Promise<string> {
+    const withheld = await route.withheld?.(parameters);
+    return withheld?.length ? allowedMethods(route, withheld) : (allowed.get(route) as string);
   }
 
   function findRoute(path: string): { route: Route; parameters: Record<string, string> } {
@@ -72,18 +72,15 @@ export function createRouter(options: RouterOptions): Dispatch {
     const [path, query] = splitTarget(head.target);
     if (path === '*') return answerToStar(head);
     const { route, parameters } = findRoute(path);
-    if (head.method === 'OPTIONS') {
-      return optionsAnswer(route, allowOf(route, parameters), route.withheld?.(parameters) ?? []);
-    }
+    if (head.method === 'OPTIONS') return allowOf(route, parameters).then((allow) => optionsAnswer(route, allow));
     const method = (head.method === 'HEAD' ? 'GET' : head.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
     const request = new HttpRequest(exchange, { id, path, query, parameters, base, localPath });
-    return operation === undefined
-      ? refuse(request, route, method, allowOf(route, parameters))
-      : { request, operation };
+    return operation === undefined ? refuse(request, route, method) : { request, operation };
   }
 
-  async function refuse(request: HttpRequest, route: Route, method: Method, allow: string): Promise<never> {
+  async function refuse(request: HttpRequest, route: Route, method: Method): Promise<never> {
+    const allow = await allowOf(route, request.parameters);
     const refusals = route.refusals ?? {};
     const refusal = Object.hasOwn(refusals, method) ? await refusals[method]?.(request) : undefined;
     throw methodNotAllowed(request.method, route, allow, refusal);
@@ -102,7 +99,9 @@ export function createRouter(options: RouterOptions): Dispatch {
   return async (exchange) => {
     const reply: Reply = { id: newRequestId(), base: '', exchange, fields: NONE };
     try {
-      reply.fields = cors(exchange.head, preflightAllow(exchange.head));
+      const { method, headers } = exchange.head;
+      const isPreflight = method === 'OPTIONS' && headers.origin !== undefined;
+      reply.fields = cors(exchange.head, isPreflight ? await preflightAllow(exchange.head) : undefined);
       reply.base = baseOf(exchange, base);
       const found = find(reply);
       let answer: Answer | Promise<Answer>;
@@ -126,8 +125,7 @@ export function createRouter(options: RouterOptions): Dispatch {
     }
   };
 
-  function preflightAllow({ method, target, headers }: RequestHead): string | undefined {
-    if (method !== 'OPTIONS' || headers.origin === undefined) return undefined;
+  async function preflightAllow({ target }: RequestHead): Promise<string | undefined> {
     const found = router.find('GET', splitTarget(target)[0]);
     const route = found?.store as Route | undefined;
     return found === null || route === undefined ? undefined : allowOf(route, found.params);
@@ -146,8 +144,8 @@ function answerToStar({ method }: RequestHead): Answer {
   throw new Problem('bad-request', 'the target * goes with OPTIONS only');
 }
 
-function optionsAnswer(route: Route, allow: string, withheld: readonly Method[]): Answer {
-  const accepts = withheld.includes('POST') ? undefined : route.operations.POST?.accepts;
+function optionsAnswer(route: Route, allow: string): Answer {
+  const accepts = allow.split(', ').includes('POST') ? route.operations.POST?.accepts : undefined;
   const headers: [string, string][] = [['Allow', allow]];
   if (accepts !== undefined)
     headers.push(['Accept-Post', accepts.map((type) => (type === '*' ? '*/*' : type)).join(', ')]);

@@ -1,7 +1,7 @@
 /** Writes answers. The only place that turns what a handler gave into status, fields and content. */
 import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
-import { isNotModified } from './conditions.ts';
+import { checkShown, isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
 import { formatLinks } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
@@ -65,8 +65,12 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
   }
   if (content?.type != null) headers.push('Content-Type', content.type);
   if (etag !== undefined) headers.push('ETag', etag);
-  const unchanged = etag !== undefined && isSafe && answer.status === 200 && isNotModified(head, etag);
-  exchange.answer(unchanged ? 304 : answer.status, headers, content?.body);
+  let { status } = answer;
+  if (etag !== undefined && isSafe && status === 200) {
+    checkShown(head, etag);
+    if (isNotModified(head, etag)) status = 304;
+  }
+  exchange.answer(status, headers, content?.body);
   return undefined;
 }
 

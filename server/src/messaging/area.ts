@@ -2,6 +2,7 @@
 import type { Area, Ground } from '../area.ts';
 import { createMessaging, type Messaging } from './messaging.ts';
 import { messagingRoutes } from './routes.ts';
+import { SYSTEM_TOPICS } from './system-topics.ts';
 import type { Enlister } from './usecases/enlisting.ts';
 
 /** `enlister` lets messages take part in transactions. */
@@ -19,6 +20,10 @@ export function createMessagingArea(
   return {
     messaging,
     routes: messagingRoutes(messaging, { maxWait: options['max-wait'], maxBatch: options['max-batch'] }),
+    async start() {
+      // They are there to be read and subscribed to before anything happens, and no look at them makes them.
+      for (const name of SYSTEM_TOPICS) await messaging.destinations.ensure('topic', name);
+    },
     drain: () => messaging.waiters.stop(),
   };
 }

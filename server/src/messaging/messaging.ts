@@ -1,5 +1,5 @@
 /** The messaging area: its use cases over one store. */
-import type { Sealer } from '../ids.ts';
+import { MARK, type Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
 import { hashOfId, type News, type Store, type StoredMessage } from '../store/store.ts';
 import type { Destination } from './destination.ts';
@@ -11,6 +11,7 @@ import {
   findName,
   idWatermark,
   isMessage,
+  lockMessage,
   removeMessages,
   withReadyMessages,
 } from './queries/messages.ts';
@@ -50,16 +51,16 @@ export interface Messaging {
   readonly now: () => number;
   /** The id clients know a message by. */
   publicId(message: Pick<StoredMessage, 'id' | 'name'>): string;
-  /** The word for a delivery in addresses of its queue. It fits no other queue, although the token alone would. */
-  deliveryWord(queue: Destination, token: number): string;
-  /** The token of such a word; undefined when it is none of this queue. */
-  tokenOf(queue: Destination, word: string): number | undefined;
+  /** The word for a delivery of a message, which shows by itself that it was given out for this one. */
+  deliveryWord(queue: Destination, publicId: string, token: number): string;
+  /** The token of such a word; undefined when this message was never delivered under it. */
+  tokenOf(queue: Destination, publicId: string, word: string): number | undefined;
   /** A retained message by that id. Throws 404, or 410 when it was there once. */
   read(destination: Destination, publicId: string): Promise<FoundMessage>;
   /** The number of a message whose id this is; it may be gone. */
   idOf(destination: Destination, publicId: string): Promise<number>;
-  /** Takes a message off its queue for good. */
-  remove(queue: Destination, publicId: string): Promise<void>;
+  /** Takes a message off its queue for good. `check` sees it as it is then, and may throw. */
+  remove(queue: Destination, publicId: string, check: (found: FoundMessage) => void): Promise<void>;
   /** Calls back with the time at which something made here becomes due: the end of a delay or of a lease. */
   onScheduled(listener: (at: number) => void): void;
   /** Makes up for announcements that were missed: wakes waiters, and forgets what has changed. Called once a second. */
@@ -69,8 +70,7 @@ export interface Messaging {
 /** How many waiters of one queue are woken at a time for messages whose announcement was missed. */
 const MOST_MISSED = 100;
 
-/** How many letters of a delivery's word stand for its queue, and the form of the whole. */
-const MARK = 6;
+/** The word of a delivery: a mark, and the token. */
 const DELIVERY = /^[0-9a-z]{7,16}$/;
 
 export function createMessaging(store: Store, sealer: Sealer, options: MessagingOptions): Messaging {
@@ -120,8 +120,8 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     throw new Problem('unknown-message', `there is no such message in ${destination.name}`);
   }
 
-  /** What the words for a queue's deliveries begin with. */
-  const markOf = ({ id }: Destination): string => sealer.seal(id).slice(-MARK);
+  const deliveryMark = ({ id }: Destination, publicId: string, token: number): string =>
+    sealer.mark(`${id}/${publicId}`, token);
 
   /** The last position of each topic with waiters, to notice what was posted without an announcement. */
   let seen = new Map<number, number>();
@@ -142,18 +142,25 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     now: store.now,
     onScheduled: (listener) => void scheduled.push(listener),
     publicId: ({ id, name }) => name ?? sealer.seal(id),
-    deliveryWord: (queue, token) => markOf(queue) + token.toString(36),
-    tokenOf(queue, word) {
-      if (!DELIVERY.test(word) || !word.startsWith(markOf(queue))) return undefined;
+    deliveryWord: (queue, publicId, token) => deliveryMark(queue, publicId, token) + token.toString(36),
+    tokenOf(queue, publicId, word) {
+      if (!DELIVERY.test(word)) return undefined;
+      const token = Number.parseInt(word.slice(MARK), 36);
+      const [mark, spelt] = [word.slice(0, MARK), token.toString(36)];
       // What was never delivered has the token 0: no delivery does, and nobody may settle in its name.
-      return Number.parseInt(word.slice(MARK), 36) || undefined;
+      if (token === 0 || word.slice(MARK) !== spelt) return undefined;
+      // Words of the version before had a mark of their queue alone; whoever holds one still gets his verdict through.
+      const isOurs = mark === deliveryMark(queue, publicId, token) || mark === sealer.seal(queue.id).slice(-MARK);
+      return isOurs ? token : undefined;
     },
     read,
     idOf,
-    async remove(queue, publicId) {
+    async remove(queue, publicId, check) {
       const { message } = await read(queue, publicId);
       const forget = store.now() + options.rememberIds;
       const removed = await store.transaction(async (tx) => {
+        const present = await lockMessage(tx, queue.id, message.id);
+        if (present !== undefined) check(present);
         const gone = await removeMessages(tx, [message.id]);
         for (const { name } of gone) if (name !== null) await expireName(tx, queue.id, hashOfId(name), forget);
         return gone.length > 0;

@@ -97,9 +97,13 @@ export function readSettings(
     if (value === null || value === '') continue;
     const read = typeof value === 'string' || typeof value === 'number' ? setting.kind.read(String(value)) : undefined;
     if (read === undefined) wrong(name, `must be ${setting.kind.expected}`);
+    else if (name !== 'dead-letter') settings[name] = read;
     // What died there would come back as a new message that dies again, without end.
-    else if (name === 'dead-letter' && read === destination) wrong(name, 'must be another queue than this one');
-    else settings[name] = read;
+    else if (read === destination) wrong(name, 'must be another queue than this one');
+    else if (isNamedDead(destination))
+      wrong(name, `is not for a queue whose name ends with ${DEAD_SUFFIX}: ${NO_CHAINS}`);
+    // The default says nothing, also when it is spelt out, as in a document that is sent back.
+    else if (read !== deadLetterName(destination)) settings[name] = read;
   }
   if (errors.length > 0) {
     throw new Problem('invalid', errors.map((error) => `${error.pointer?.slice(1)} ${error.detail}`).join('; '), {
@@ -114,12 +118,24 @@ export interface EffectiveSettings extends Settings {
   readonly lease: number;
 }
 
+/** The default of every queue ends so: such a name is kept for dead letters. */
 const DEAD_SUFFIX = '.dead';
+const isNamedDead = (name: string): boolean => name.endsWith(DEAD_SUFFIX);
 
-/** A queue that was used as a dead-letter queue stays one; a name that ends so is meant as one unless settings say else. */
+/** Why a dead-letter queue has no dead-letter queue. */
+const NO_CHAINS = 'what lies in a dead-letter queue does not die again';
+
+/** A setting that would make a chain of dead-letter queues, or a circle. */
+export function refuseChain(detail: string): never {
+  throw new Problem('invalid', `dead-letter ${detail}: ${NO_CHAINS}`, {
+    errors: [{ pointer: '/dead-letter', detail }],
+  });
+}
+
+/** A queue that was used as a dead-letter queue stays one, until it has one itself, which it can when nobody names it. */
 export function isDeadLetterQueue(kind: DestinationKind, name: string, settings: Settings, wasUsed: boolean): boolean {
   if (kind === 'topic' || settings['dead-letter'] !== undefined) return false;
-  return wasUsed || name.endsWith(DEAD_SUFFIX);
+  return wasUsed || isNamedDead(name);
 }
 
 /** The settings with their defaults, as they are shown. A dead-letter queue has neither deliveries nor a dead letter. */

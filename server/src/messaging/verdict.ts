@@ -3,9 +3,11 @@ import { boolean, type Kind, secondsUpTo } from '../kinds.ts';
 import { Problem } from '../problems.ts';
 import type { Verdict } from './usecases/receiving.ts';
 
-const LONGEST_LEASE = 7 * 86_400;
+/** Seconds: what can be asked for at a time. */
+export const LONGEST_LEASE = 7 * 86_400;
+export const LONGEST_DELAY = 365 * 86_400;
 const extension = secondsUpTo(LONGEST_LEASE, { above: 0 });
-const delay = secondsUpTo(365 * 86_400);
+const delay = secondsUpTo(LONGEST_DELAY);
 
 export function readVerdict(fields: Readonly<Record<string, unknown>>): Verdict {
   const acknowledge = read('acknowledge', boolean);

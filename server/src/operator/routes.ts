@@ -32,7 +32,10 @@ export function operatorRoutes(operator: Operator): Route[] {
       const page = readPage(request);
       const slice = sliceOf(page, await operator.list(page, status === 'all'));
       const items = slice.items.map((notice) => noticeDocument(notice, operator.publicId(notice)));
-      const links = pageLinks(request, slice, ({ id }) => String(id));
+      const links = [
+        ...pageLinks(request, slice, ({ id }) => String(id)),
+        { rel: 'events', href: paths.destination.topic.href({ name: 'operator-notices' }) },
+      ];
       return { status: 200, document: { name: 'operator-notices', fields: {}, links, items } };
     },
   };

@@ -1,7 +1,7 @@
 /** HTTP of reservations, their transactional state, tickets and rooms. */
 import { location } from '../http/answer.ts';
 import { readAtomLinks } from '../http/atom.ts';
-import { acceptedTypes, type InputFields, mediaTypeOf, readFields, readXml } from '../http/input.ts';
+import { acceptedTypes, type InputFields, readableType, readFields, readXml } from '../http/input.ts';
 import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../http/paging.ts';
@@ -58,7 +58,7 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
   };
 
   function readReservation(request: Request): { transaction: string; elements: XmlNode[] } {
-    const isXml = mediaTypeOf(request)?.endsWith('xml');
+    const isXml = readableType(request, acceptedTypes(input))?.endsWith('xml');
     const fields: InputFields = isXml ? {} : readFields(request, input);
     const root =
       isXml && request.body.length > 0 && readFields(request, input) ? readXml(request.body, 'reservation') : undefined;

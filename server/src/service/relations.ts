@@ -57,7 +57,7 @@ export const relations = {
   entitlement: 'the entitlement that is meant',
   terminate: 'POST ends the consumer, or the entitlement; of a list: those that the body names. Nothing is deleted',
   reinstate: 'POST undoes a termination',
-  events: 'the topic that tells of every change of a consumer or an entitlement',
+  events: 'the topic that tells of every change of a consumer or an entitlement, or of every notice',
 
   generator: 'the destination a message came from',
   'reply-to': 'where the poster wants answers: POST them there',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { freshDatabase } from '../../../testing/databases.ts';
+import { deadLetterSource } from '../messaging/queries/destinations.ts';
 import { migrate, migrations } from './migrate.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { createConnection } from './sqlite/connection.ts';
@@ -74,6 +75,15 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
           { ...(await tx.get<Row>('SELECT chain, n, expires FROM once_chain')) },
           { chain: 17, n: 3, expires: 9000 },
         );
+      }));
+
+    test('8: who names a dead-letter queue is found by its name', () =>
+      ENGINES[engine](async (tx) => {
+        await migrate(tx, engine, migrations.slice(0, 8));
+        await tx.run(`INSERT INTO destination (id, kind, name, settings, version, created)
+          VALUES (1, 'queue', 'a', '{"lease":5,"dead-letter":"b"}', 1, 1), (2, 'queue', 'b', '{}', 1, 1)`);
+        await migrate(tx, engine);
+        assert.deepEqual([await deadLetterSource(tx, 'b'), await deadLetterSource(tx, 'a')], ['a', undefined]);
       }));
   });
 }

@@ -10,6 +10,7 @@ import { consumers } from './migrations/0005-consumers.ts';
 import { nodes } from './migrations/0006-nodes.ts';
 import { forgottenTransactions } from './migrations/0007-forgotten-transactions.ts';
 import { onceChains } from './migrations/0008-once-chains.ts';
+import { deadLetterNames } from './migrations/0009-dead-letter-names.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   nodes,
   forgottenTransactions,
   onceChains,
+  deadLetterNames,
 ];
 
 export const SCHEMA_VERSION = migrations.length;

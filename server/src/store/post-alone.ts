@@ -2,15 +2,8 @@
  * Posting in a transaction of its own, one SQL text for both engines: for what cannot be decided by one statement over
  * many postings. Everything else takes the hot path.
  */
-import {
-  IS_ASIDE,
-  isVolatile,
-  type MessageName,
-  type NewMessage,
-  type Posting,
-  type PostOutcome,
-  type Tx,
-} from './store.ts';
+import { countForLimits, hasRoom, type Limits } from './limits.ts';
+import { isVolatile, type MessageName, type NewMessage, type Posting, type PostOutcome, type Tx } from './store.ts';
 
 /** A client-chosen id, a limit, a batch under a once-only link, a topic's message that gets its position later. */
 export function mustPostAlone({ name, limits, once, kind, messages }: Posting): boolean {
@@ -85,25 +78,10 @@ async function takeName(tx: Tx, posting: Posting, name: MessageName): Promise<Po
   return known === undefined ? takeName(tx, posting, name) : outcomeOfRepeat(known, name);
 }
 
-/** Counts what waits, stopping one past the limit. Consumed and dead messages do not count. */
-async function isFull(tx: Tx, posting: Posting, limits: NonNullable<Posting['limits']>): Promise<boolean> {
-  let length = posting.messages.length;
-  let bytes = posting.messages.reduce((sum, message) => sum + message.body.length, 0);
-  for (const place of tx.dialect.places) {
-    // What will appear later counts as well: it was promised its room.
-    const inPlace =
-      posting.kind === 'queue'
-        ? `SELECT size FROM ${place.delivery} WHERE dest = $1 AND state = 0`
-        : `SELECT length(body) AS size FROM ${place.message} WHERE dest = $1 AND pos IS NOT NULL`;
-    const counted = `${inPlace} UNION ALL SELECT size FROM ${place.delivery} WHERE dest = $1 AND ${IS_ASIDE}`;
-    const row = await tx.get<{ length: number; bytes: number | null }>(
-      `SELECT count(*) AS length, CAST(sum(size) AS BIGINT) AS bytes FROM (${counted} LIMIT $2) AS waiting`,
-      [posting.destination, (limits.length ?? Number.MAX_SAFE_INTEGER - 1) + 1],
-    );
-    length += row?.length ?? 0;
-    bytes += row?.bytes ?? 0;
-  }
-  return length > (limits.length ?? Number.POSITIVE_INFINITY) || bytes > (limits.bytes ?? Number.POSITIVE_INFINITY);
+async function isFull(tx: Tx, posting: Posting, limits: Limits): Promise<boolean> {
+  const waiting = await countForLimits(tx, posting, limits);
+  const bytes = posting.messages.reduce((sum, message) => sum + message.body.length, waiting.bytes);
+  return !hasRoom({ length: waiting.length + posting.messages.length, bytes }, limits);
 }
 
 async function insertAll(tx: Tx, posting: Posting): Promise<void> {

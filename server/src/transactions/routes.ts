@@ -1,6 +1,6 @@
 /** HTTP of the transaction manager. */
 import { type Answer, location, noContent } from '../http/answer.ts';
-import { acceptedTypes, mediaTypeOf, readFields, unsupported } from '../http/input.ts';
+import { acceptedTypes, readableType, readFields, unsupported } from '../http/input.ts';
 import { readLinkField } from '../http/links.ts';
 import type { Operation, Route } from '../http/operation.ts';
 import type { Outbound } from '../http/outbound/outbound.ts';
@@ -191,7 +191,7 @@ export function transactionRoutes(transactions: Transactions, options: Transacti
     answers: { 200: 'They were registered before', 201: 'Registered; Location names the first' },
     problems: ['commit-begun', 'transaction-gone', 'not-found', 'invalid', 'unsupported-media-type', 'conflict'],
     async handle(request) {
-      const type = mediaTypeOf(request);
+      const type = readableType(request, URI_LIST_TYPES, 'a list');
       if (!(URI_LIST_TYPES as readonly (string | undefined)[]).includes(type)) throw unsupported(type, URI_LIST_TYPES);
       const registered = await register(
         request,

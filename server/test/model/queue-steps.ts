@@ -102,7 +102,7 @@ export const deleteMessage: Step<'delete message'> = async (world, { pick }) => 
   const found = await addressed(world, pick);
   if (found === undefined || found.destination.kind === 'topic') return;
   const { destination, publicId, target } = found;
-  const outcome = await outcomeOf(world.service.messaging.remove(destination, publicId));
+  const outcome = await outcomeOf(world.service.messaging.remove(destination, publicId, () => {}));
   if (target === undefined) assert.equal(outcome, 'unknown-message');
   else assert.equal(outcome, (target as Letter).queue.remove(target as Letter) ? undefined : 'message-gone');
 };
@@ -113,7 +113,7 @@ export const purge: Step<'purge'> = async (world, { queue }) => {
 };
 
 export const redrive: Step<'redrive'> = async (world, { max }) => {
-  const moved = await world.service.messaging.clearing.redrive(await world.destinationOf(DEAD_LETTERS), max);
+  const { moved } = await world.service.messaging.clearing.redrive(await world.destinationOf(DEAD_LETTERS), max);
   assert.equal(moved, world.queues[DEAD_LETTERS].redrive(max));
 };
 

@@ -9,10 +9,11 @@ type Step<Name extends Action['do']> = (world: World, action: Extract<Action, { 
 
 async function compare(world: World, actual: readonly StoredMessage[], issues: readonly Issue[]): Promise<void> {
   assert.deepEqual(actual.map(told), issues.map(expected));
+  const topic = await world.destinationOf(TOPIC);
   for (const [index, issue] of issues.entries()) {
     const message = actual[index] as StoredMessage;
     bind(world, issue, message.id);
-    await wordFor(world, issue.position ?? 0, async () => world.service.messaging.reading.positionOf(message));
+    await wordFor(world, issue.position ?? 0, async () => world.service.messaging.reading.positionOf(topic, message));
   }
 }
 

@@ -72,13 +72,16 @@ export function clearingRaces(nodes: () => Nodes): void {
           const node = nodes().node(turn);
           if (turn % 8 === 7) taken.push(...(await poll(node, deadLetters, 2)).map(bodyOf));
           else {
-            const count = await node.clearing.redrive(deadLetters, turn % 3 === 0 ? 3 : Number.MAX_SAFE_INTEGER);
+            const { moved: count } = await node.clearing.redrive(
+              deadLetters,
+              turn % 3 === 0 ? 3 : Number.MAX_SAFE_INTEGER,
+            );
             moved += count;
           }
         }),
       );
       // A letter that one redrive has locked is passed over by the others, which do not wait for it.
-      moved += await nodes().node(0).clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER);
+      moved += (await nodes().node(0).clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER)).moved;
       const returned = await receiveAll(nodes().node(1), origin);
       assert.equal(returned.length, moved);
       assert.deepEqual([...returned, ...taken].toSorted(), SIXTEEN.map(String).toSorted());
@@ -155,7 +158,8 @@ export function clearingRaces(nodes: () => Nodes): void {
     if (kind === 'queue') return receiveAll(node, destination);
     const oldest = await node.reading.oldest(destination);
     if (oldest === undefined) return [];
-    const rest = await node.reading.after(destination, node.reading.positionOf(oldest), { max: 100, wait: 0 }, patient);
+    const position = node.reading.positionOf(destination, oldest);
+    const rest = await node.reading.after(destination, position, { max: 100, wait: 0 }, patient);
     return [oldest, ...rest.messages].map(bodyOf);
   }
 
@@ -168,6 +172,32 @@ export function clearingRaces(nodes: () => Nodes): void {
       assert.deepEqual(tally(outcomes), { ok: 1, 'destination-exists': 15 });
       await post(nodes().node(1), { kind, name }, 'it works');
       assert.deepEqual(await everything(kind, name), ['it works']);
+    }
+  });
+
+  it('redrives and posts to a queue with a limit, at once: it holds, and nothing is lost or doubled', async () => {
+    for (const _ of ROUNDS) {
+      const { origin, deadLetters } = await withDeadLetters();
+      const limited = { lease: 1, 'max-deliveries': 1, 'max-length': 10 };
+      await nodes()
+        .node(0)
+        .destinations.put('queue', origin.name, limited, () => {});
+      nodes().node(1).destinations.forget('queue', origin.name);
+      let moved = 0;
+      const posted = await race(
+        SIXTEEN.map((turn) => async () => {
+          const node = nodes().node(turn);
+          if (turn % 2 === 0) return outcomeOf(post(node, origin, `new ${turn}`));
+          const redriven = await node.clearing.redrive(deadLetters, Number.MAX_SAFE_INTEGER);
+          moved += redriven.moved;
+          return 'redriven';
+        }),
+      );
+      const { ok = 0, 'destination-full': refused = 0 } = tally(posted);
+      assert.equal(ok + refused, 8);
+      assert.equal(ok + moved, 10, 'it is full');
+      assert.equal((await receiveAll(nodes().node(0), origin)).length, 10);
+      assert.equal((await receiveAll(nodes().node(0), deadLetters)).length, 16 - moved);
     }
   });
 
@@ -195,10 +225,44 @@ export function clearingRaces(nodes: () => Nodes): void {
     assert.deepEqual(tally(conditional), { ok: 1, 'precondition-failed': 15 });
   });
 
+  it('naming dead-letter queues at once: no circle closes, and none has a dead-letter queue itself', async () => {
+    for (const round of ROUNDS) {
+      const names = range(round < 2 ? 2 : 16).map(() => nodes().freshName());
+      // In one round all are there before, in the next none, and each names the next of a ring.
+      if (round % 2 === 0) for (const name of names) await create(nodes(), 'queue', {}, name);
+      const target = (turn: number): string => names[(turn + 1) % names.length] as string;
+      const outcomes = await race(
+        names.map((name, turn) => () => {
+          const settings = { 'dead-letter': target(turn) };
+          return outcomeOf(
+            nodes()
+              .node(turn)
+              .destinations.put('queue', name, settings, () => {}),
+          );
+        }),
+      );
+      const { ok = 0, invalid = 0 } = tally(outcomes);
+      assert.equal(ok + invalid, names.length, JSON.stringify(tally(outcomes)));
+      assert.ok(ok > 0, 'the first of them meets nothing');
+      for (const [turn, outcome] of outcomes.entries()) {
+        if (outcome === 'ok') assert.equal(outcomes[(turn + 1) % names.length], 'invalid', 'its target has none');
+      }
+    }
+  });
+
   it('deleting one message against taking it: taken or deleted, never both', async () => {
     const queue = await create(nodes(), 'queue');
     await nodes().node(0).posting.put(queue.name, 'one', draft('one'), { wishes: {} });
-    const outcomes = await race(SIXTEEN.map((turn) => () => outcomeOf(nodes().node(turn).remove(queue, 'one'))));
+    const outcomes = await race(
+      SIXTEEN.map(
+        (turn) => () =>
+          outcomeOf(
+            nodes()
+              .node(turn)
+              .remove(queue, 'one', () => {}),
+          ),
+      ),
+    );
     assert.deepEqual(tally(outcomes), { ok: 1, 'message-gone': 15 });
     assert.deepEqual(await receiveAll(nodes().node(0), queue), []);
     assert.equal(

@@ -28,7 +28,7 @@ export function topicRaces(nodes: () => Nodes): void {
       assert.equal(gap, false, 'nothing was removed, so nothing may be missing');
       bodies.push(...messages.map(bodyOf));
       const last = messages.at(-1);
-      if (last !== undefined) position = reading.positionOf(last);
+      if (last !== undefined) position = reading.positionOf(topic, last);
     }
     return bodies;
   }

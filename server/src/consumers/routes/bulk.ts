@@ -1,6 +1,6 @@
 /** HTTP of terminating many: a list of URIs or ids, and one outcome for each. */
 import { location, NO_STORE } from '../../http/answer.ts';
-import { mediaTypeOf, unsupported } from '../../http/input.ts';
+import { readableType, unsupported } from '../../http/input.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { preferenceApplied } from '../../http/prefer.ts';
@@ -88,7 +88,7 @@ export function bulkRoutes({ bulk }: ConsumerArea, { maxBatch }: { maxBatch: num
 }
 
 function readList(request: Request): { ids: string[]; rest: Readonly<Record<string, unknown>> } {
-  const type = mediaTypeOf(request);
+  const type = readableType(request, ACCEPTED, 'a list');
   if (type !== 'text/uri-list' && type !== 'uri-list' && type !== 'application/json') throw unsupported(type, ACCEPTED);
   if (type === 'application/json') return readJsonIds(parseJson(request.body));
   let text: string;

@@ -1,6 +1,6 @@
 /** What the routes of this area share. */
 import { type Answer, location } from '../../http/answer.ts';
-import { checkIfMatch } from '../../http/conditions.ts';
+import { checkConditions } from '../../http/conditions.ts';
 import type { Document } from '../../http/document.ts';
 import { type InputOptions, readFields } from '../../http/input.ts';
 import { badCursor, type Page } from '../../http/paging.ts';
@@ -57,7 +57,7 @@ export function transitionOf(request: Request, input: InputOptions): Transition 
   return {
     change: reason === undefined ? {} : { reason },
     strict: request.prefer.handling === 'strict',
-    check: (version) => checkIfMatch(request, version),
+    check: (version) => checkConditions(request, version),
   };
 }
 

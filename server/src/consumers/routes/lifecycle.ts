@@ -2,7 +2,7 @@
  * What consumers and entitlements have in common over HTTP: each is made, read, changed by its representation, ended and
  * brought back by links, and never deleted. What they are, and what refuses them, each says itself.
  */
-import { checkIfMatch } from '../../http/conditions.ts';
+import { checkConditions } from '../../http/conditions.ts';
 import type { Document } from '../../http/document.ts';
 import { acceptedTypes, type InputOptions, readFields } from '../../http/input.ts';
 import type { Operation, Refusal, Route, Shape } from '../../http/operation.ts';
@@ -99,7 +99,7 @@ export function livingRoutes<T>(living: Living<T>): Route[] {
     answers: { 200: `The ${name} as it is now` },
     problems: [...refusals, ...(living.update.problems ?? [])],
     async handle(request) {
-      const check: Check = (version) => checkIfMatch(request, version);
+      const check: Check = (version) => checkConditions(request, version);
       const changed = await living.change(request, idIn(request), readFields(request, input), check);
       return changeAnswer(request, document(changed));
     },

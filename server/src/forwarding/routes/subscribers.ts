@@ -1,7 +1,7 @@
 /** HTTP of subscribers. */
 import { location, NO_STORE, noContent } from '../../http/answer.ts';
 import { AtomError, readAtomLink } from '../../http/atom.ts';
-import { acceptedTypes, mediaTypeOf, readFields, readXml } from '../../http/input.ts';
+import { acceptedTypes, readableType, readFields, readXml } from '../../http/input.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../../http/paging.ts';
 import { readQuery } from '../../http/parameters.ts';
@@ -185,7 +185,7 @@ function readWish(request: Request, kind: DestinationKind, name: string): Regist
 }
 
 function fieldsOf(request: Request): { rel?: unknown; href?: unknown; secret?: unknown } {
-  const type = mediaTypeOf(request);
+  const type = readableType(request, acceptedTypes(INPUT));
   const isXml = type === ATOM_TYPE || type === 'application/xml' || type === 'text/xml';
   if (request.body.length === 0) throw new Problem('bad-body', 'the body must be one Atom link element');
   if (!isXml) return readFields(request, INPUT);

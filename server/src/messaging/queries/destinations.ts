@@ -1,6 +1,6 @@
 /** SQL of destinations: one function per statement, the same text on both engines. */
 import type { Page } from '../../http/paging.ts';
-import { IS_ASIDE, IS_OVER, type Tx } from '../../store/store.ts';
+import { CAN_EXPIRE, IS_ASIDE, IS_OVER, type Tx } from '../../store/store.ts';
 import { COUNT_LIMIT, type Counts, type Destination, type DestinationRecord, makeDestination } from '../destination.ts';
 import type { DestinationKind, Settings } from '../settings.ts';
 
@@ -53,9 +53,9 @@ export async function listDestinations(tx: Tx, kind: DestinationKind, page: Page
 export async function insertDestination(tx: Tx, destination: DestinationRecord): Promise<boolean> {
   const { id, kind, name, settings, version, created } = destination;
   const row = await tx.get(
-    `INSERT INTO destination (id, kind, name, settings, version, created) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (kind, name) DO NOTHING RETURNING id`,
-    [id, kind, name, JSON.stringify(settings), version, created],
+    `INSERT INTO destination (id, kind, name, settings, dead_letter_to, version, created)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, name) DO NOTHING RETURNING id`,
+    [id, kind, name, JSON.stringify(settings), settings['dead-letter'] ?? null, version, created],
   );
   return row !== undefined;
 }
@@ -66,10 +66,8 @@ export async function insertTopicPosition(tx: Tx, id: number): Promise<void> {
 }
 
 export async function updateSettings(tx: Tx, id: number, settings: Settings): Promise<void> {
-  await tx.run('UPDATE destination SET settings = $2, version = version + 1 WHERE id = $1', [
-    id,
-    JSON.stringify(settings),
-  ]);
+  const text = 'UPDATE destination SET settings = $2, dead_letter_to = $3, version = version + 1 WHERE id = $1';
+  await tx.run(text, [id, JSON.stringify(settings), settings['dead-letter'] ?? null]);
 }
 
 /** The name is free at once; what lies in it is swept away by a duty. */
@@ -84,31 +82,49 @@ export async function deleteDestination(tx: Tx, id: number): Promise<void> {
 
 /**
  * Whether anything would be lost with the destination: a waiting message of a queue, a retained or delayed one of a
- * topic. A topic's counter row is locked first: posts hold that one, and what they have stored is then seen.
+ * topic. What has outlived its ttl and is not leased is lost already. A topic's counter row is locked first: posts hold
+ * that one, and what they have stored is then seen.
  */
-export async function holdsMessages(tx: Tx, { id, kind }: Destination): Promise<boolean> {
+export async function holdsMessages(tx: Tx, { id, kind }: Destination, now: number): Promise<boolean> {
   if (kind === 'topic') await tx.get(`SELECT last FROM topic_position WHERE dest = $1 ${tx.dialect.forUpdate}`, [id]);
   for (const { delivery, message } of tx.dialect.places) {
-    const aside = `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE})`;
+    const lives = '(expires IS NULL OR expires > $2)';
+    const aside = `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${IS_ASIDE} AND (state <> 2 OR ${lives}))`;
     const inPlace =
       kind === 'queue'
-        ? `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0)`
+        ? `EXISTS (SELECT 1 FROM ${delivery} WHERE dest = $1 AND state = 0 AND ${lives})`
         : `EXISTS (SELECT 1 FROM ${message} WHERE dest = $1 AND pos IS NOT NULL)`;
-    if ((await tx.get(`SELECT 1 AS found WHERE ${inPlace} OR ${aside}`, [id])) !== undefined) return true;
+    if ((await tx.get(`SELECT 1 AS found WHERE ${inPlace} OR ${aside}`, [id, now])) !== undefined) return true;
   }
   return false;
 }
 
-export async function countQueue(tx: Tx, id: number): Promise<Counts> {
+/**
+ * Counts by the indexes alone. Those do not know when a message's life is over, and what has outlived its ttl stays where it
+ * is until the duty comes by, within a second; so these are counted by the index on their times and taken off. Should more
+ * than the limit of them wait for the duty, in all queues together, the rest of them still counts.
+ */
+export async function countQueue(tx: Tx, id: number, now: number): Promise<Counts> {
   const counts = { available: 0, delayed: 0, leased: 0, dead: 0 };
-  const part = (delivery: string, where: string) =>
-    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${COUNT_LIMIT + 1}) AS counted)`;
+  const most = COUNT_LIMIT + 1;
+  const part = (delivery: string, where: string, limit: string | number = most) =>
+    `(SELECT count(*) FROM (SELECT 1 FROM ${delivery} WHERE dest = $1 AND ${where} LIMIT ${limit}) AS counted)`;
+  const alive = (delivery: string, where: string, state: 'ready' | 'delayed') => {
+    const outlived = `(SELECT ${state} FROM outlived)`;
+    return `${part(delivery, where, `${most} + ${outlived}`)} - ${outlived}`;
+  };
   for (const { delivery } of tx.dialect.places) {
     const row = await tx.get<typeof counts>(
-      `SELECT ${part(delivery, 'state = 0')} AS available, ${part(delivery, `${IS_ASIDE} AND state = 2`)} AS delayed,
+      `WITH outlived AS MATERIALIZED
+         (SELECT count(CASE WHEN state = 0 THEN 1 END) AS ready, count(CASE WHEN state = 2 THEN 1 END) AS delayed
+          FROM (SELECT dest, state FROM ${delivery} WHERE expires <= $2 AND ${CAN_EXPIRE} AND state <> 1
+                ORDER BY expires, id LIMIT ${most}) AS waiting
+          WHERE dest = $1)
+       SELECT ${alive(delivery, 'state = 0', 'ready')} AS available,
+              ${alive(delivery, `${IS_ASIDE} AND state = 2`, 'delayed')} AS delayed,
               ${part(delivery, `${IS_ASIDE} AND state = 1`)} AS leased,
               ${part(delivery, `${IS_OVER} AND state = 6`)} AS dead`,
-      [id],
+      [id, now],
     );
     for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += row?.[name] ?? 0;
   }
@@ -154,6 +170,20 @@ export async function holdQueue(tx: Tx, fresh: DestinationRecord): Promise<Desti
     // Deleted between the two statements: there is none again.
     if (held !== undefined) return held;
   }
+}
+
+/**
+ * Until the transaction ends nobody else names a dead-letter queue. To be called before any destination is locked: who
+ * holds one never waits for this.
+ */
+export async function lockDeadLetterNames(tx: Tx): Promise<void> {
+  await tx.get(`SELECT number FROM meta WHERE name = 'dead-letters' ${tx.dialect.forUpdate}`);
+}
+
+/** A queue that names this one for its dead letters, if there is any. */
+export async function deadLetterSource(tx: Tx, name: string): Promise<string | undefined> {
+  const text = `SELECT name FROM destination WHERE dead_letter_to = $1 AND kind = 'queue' LIMIT 1`;
+  return (await tx.get<{ name: string }>(text, [name]))?.name;
 }
 
 /** True when it was not known as one before. */

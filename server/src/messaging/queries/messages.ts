@@ -66,6 +66,13 @@ export async function findMessage(tx: Tx, destination: number, id: number): Prom
   return row && toFound(row);
 }
 
+/** The same of a queue's message, kept from being taken or settled until the transaction ends. */
+export async function lockMessage(tx: Tx, queue: number, id: number): Promise<FoundMessage | undefined> {
+  const { delivery } = tx.dialect.placeOf(id);
+  await tx.get(`SELECT id FROM ${delivery} WHERE id = $1 ${tx.dialect.forUpdate}`, [id]);
+  return findMessage(tx, queue, id);
+}
+
 /** Whether there is a message of this number, wherever it lies. */
 export async function isMessage(tx: Tx, id: number): Promise<boolean> {
   return (await tx.get(`SELECT 1 FROM ${tx.dialect.placeOf(id).message} WHERE id = $1`, [id])) !== undefined;

@@ -146,6 +146,7 @@ export interface QueuePlace {
 
 export interface DeadLetter extends QueuePlace {
   readonly id: number;
+  readonly size: number;
   readonly headers: string;
 }
 
@@ -153,8 +154,8 @@ export interface DeadLetter extends QueuePlace {
 export async function lockDeadLetters(tx: Tx, queue: number, after: QueuePlace, limit: number): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
   for (const { delivery, message } of tx.dialect.places) {
-    const heads = await tx.all<QueuePlace & { id: number }>(
-      `SELECT id, rank, ord FROM ${delivery} WHERE dest = $1 AND state = 0 AND (rank, ord) > ($2, $3)
+    const heads = await tx.all<Omit<DeadLetter, 'headers'>>(
+      `SELECT id, rank, ord, size FROM ${delivery} WHERE dest = $1 AND state = 0 AND (rank, ord) > ($2, $3)
        ORDER BY rank, ord LIMIT $4 ${tx.dialect.skipLocked}`,
       [queue, after.rank, after.ord, limit],
     );

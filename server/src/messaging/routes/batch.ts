@@ -1,6 +1,6 @@
 /** Reads a batch (A13): the parts of a multipart body, or the entries of an Atom feed, as drafts. */
 import { AtomError, readAtomFeed } from '../../http/atom.ts';
-import { mediaTypeOf, readXml, refuseCoding, unsupported } from '../../http/input.ts';
+import { readableType, readXml, unsupported } from '../../http/input.ts';
 import { boundaryOf, createMultipartParser, MultipartError } from '../../http/multipart.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
@@ -15,8 +15,7 @@ const MAX_PART_HEADERS = 16 * 1024;
 
 export function draftsOf(request: Request, maxBatch: number): readonly Draft[] {
   // Of the batch as a whole; what a part says of its own content goes with the message.
-  refuseCoding(request, 'a batch', BATCH_TYPES);
-  const type = mediaTypeOf(request);
+  const type = readableType(request, BATCH_TYPES, 'a batch');
   const drafts =
     type === MULTIPART ? fromMultipart(request, maxBatch) : type === ATOM ? fromAtom(request, maxBatch) : undefined;
   if (drafts === undefined) throw unsupported(type, BATCH_TYPES);

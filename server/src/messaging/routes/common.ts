@@ -58,8 +58,8 @@ export function viewOf(
     path: messagePath(destination.kind, destination.name, id),
     state,
     deliveries,
-    delivery: token === undefined ? undefined : deliveryWord(destination, token),
-    position: message.position === null ? undefined : reading.positionOf(message),
+    delivery: token === undefined ? undefined : deliveryWord(destination, id, token),
+    position: message.position === null ? undefined : reading.positionOf(destination, message),
   };
 }
 

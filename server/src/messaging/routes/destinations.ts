@@ -1,6 +1,6 @@
 /** HTTP of queues and topics: listing, creation, settings, the direct post, deletion. */
 import { type Answer, location, noContent } from '../../http/answer.ts';
-import { checkIfMatch } from '../../http/conditions.ts';
+import { checkConditions } from '../../http/conditions.ts';
 import { acceptedTypes, readFields } from '../../http/input.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { pageLinks, pagingQuery, readPage, sliceOf } from '../../http/paging.ts';
@@ -116,7 +116,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
             kind,
             name,
             readSettings(kind, name, fields),
-            (present) => checkIfMatch(request, present && `${present.id}.${present.version}`),
+            (present) => checkConditions(request, present && `${present.id}.${present.version}`),
           );
           const headers = created ? [location(destinationPath(kind, name))] : [];
           return { status: created ? 201 : 200, headers, ...(await describe(destination)) };
@@ -140,7 +140,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
           const { force = false } = readQuery(request.query, forceQuery);
           const destination = await destinations.look(kind, nameOf(request));
           await destinations.remove(destination, force, (present) =>
-            checkIfMatch(request, `${present.id}.${present.version}`),
+            checkConditions(request, `${present.id}.${present.version}`),
           );
           return noContent();
         },

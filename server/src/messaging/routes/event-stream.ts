@@ -31,14 +31,14 @@ export async function streamFrom(
     if (messages.length === 0) await sink.write(': still here\n\n');
     else await sink.write(messages.map(eventOf).join(''));
     const last = messages.at(-1);
-    if (last !== undefined) position = reading.positionOf(last);
+    if (last !== undefined) position = reading.positionOf(topic, last);
   }
 
   function eventOf(message: StoredMessage): string {
     const href = request.base + messagePath('topic', topic.name, messaging.publicId(message));
     const event = { href, type: message.contentType ?? undefined, ...dataOf(message.body) };
     // JSON has no line breaks, so the data is one line.
-    return `id: ${reading.positionOf(message)}\ndata: ${JSON.stringify(event)}\n\n`;
+    return `id: ${reading.positionOf(topic, message)}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 }
 

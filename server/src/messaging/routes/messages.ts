@@ -1,13 +1,15 @@
 /** HTTP of single messages at their own addresses. */
 import { location, noContent } from '../../http/answer.ts';
+import { checkConditions } from '../../http/conditions.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import { paths } from '../../paths.ts';
 import { messageState, postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
+import type { FoundMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
-import { messageResource } from '../views/messages.ts';
+import { messageResource, messageTag } from '../views/messages.ts';
 import { AREA, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
 import { MESSAGE_FIELDS } from './shapes.ts';
@@ -19,7 +21,7 @@ export function messageRoutes(messaging: Messaging): Route[] {
     return {
       summary: 'Look at a retained message without consuming it',
       produces: ['*'],
-      gives: { 200: kind === 'topic' ? [...MESSAGE_FIELDS, 'ETag'] : MESSAGE_FIELDS },
+      gives: { 200: [...MESSAGE_FIELDS, 'ETag'] },
       answers: { 200: 'The message, with its own content' },
       problems: ['unknown-destination', 'unknown-message', 'message-gone'],
       async handle(request) {
@@ -29,10 +31,17 @@ export function messageRoutes(messaging: Messaging): Route[] {
         const now = messaging.now();
         const state = messageState(found, now);
         const view = viewOf(messaging, destination, message, { state, deliveries: delivery?.tries });
-        return messageResource(view, expires === null ? undefined : expires - now);
+        return messageResource(view, tagOf(found, now), expires === null ? undefined : expires - now);
       },
     };
   }
+
+  const tagOf = (found: FoundMessage, now: number): string =>
+    messageTag(
+      messaging.publicId({ id: found.message.id, name: null }),
+      messageState(found, now),
+      found.delivery?.tries,
+    );
 
   const queueMessageOperations: Record<'GET' | 'PUT' | 'DELETE', Operation> = {
     GET: readMessage('queue'),
@@ -62,10 +71,13 @@ export function messageRoutes(messaging: Messaging): Route[] {
     DELETE: {
       summary: 'Take a message off its queue',
       answers: { 204: 'Gone' },
-      problems: ['unknown-destination', 'unknown-message', 'message-gone'],
+      headers: { 'If-Match': 'the ETag of the message: only as it was seen, when nobody has taken it since' },
+      problems: ['unknown-destination', 'unknown-message', 'message-gone', 'precondition-failed'],
       async handle(request) {
         const queue = await destinations.look('queue', nameOf(request));
-        await messaging.remove(queue, messageIdOf(request));
+        await messaging.remove(queue, messageIdOf(request), (found) =>
+          checkConditions(request, tagOf(found, messaging.now())),
+        );
         return noContent();
       },
     },

@@ -91,6 +91,12 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     };
   }
 
+  /** A link that was used takes nothing more, and says so to whoever asks for its methods. */
+  const withheldOnceUsed =
+    (batch: boolean): NonNullable<Route['withheld']> =>
+    async ({ name = '', token = '' }) =>
+      (await once.look({ kind, name, batch }, token))?.state === 'used' ? ['POST'] : [];
+
   function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
     const scopeOf = (request: Request): OnceScope => ({ kind, name: nameOf(request), batch });
     const tokenOf = ({ parameters: { token = '' } }: Request): string => token;
@@ -175,7 +181,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       operations: { POST: issue(false) },
       withheld,
     },
-    { resource: paths.createNext[kind], title: `A create-next link ${of}`, area: AREA, operations: oneOff(false) },
+    {
+      resource: paths.createNext[kind],
+      title: `A create-next link ${of}`,
+      area: AREA,
+      operations: oneOff(false),
+      withheld: withheldOnceUsed(false),
+    },
     {
       resource: paths.batchOnce[kind],
       title: `Once-only batches ${of}`,
@@ -188,6 +200,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       title: `A create-next link for a batch ${of}`,
       area: AREA,
       operations: oneOff(true),
+      withheld: withheldOnceUsed(true),
     },
   ];
 }

@@ -2,7 +2,7 @@
 import type { Answer } from '../../http/answer.ts';
 import { NO_STORE } from '../../http/answer.ts';
 import type { Link } from '../../http/links.ts';
-import { chooseMediaType } from '../../http/negotiation.ts';
+import { wantsNamed } from '../../http/negotiation.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
@@ -60,12 +60,16 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       const wait = readWait(request, options.maxWait);
       const topic = await topicOf(request);
       const position = request.parameters.position as string;
-      if (wantsEvents(request)) return stream(request, topic, position);
+      const nextType = async (): Promise<string | null | undefined> => {
+        const { messages } = await reading.after(topic, position, { max: 1, wait: 0 }, request);
+        return max === undefined ? messages[0]?.contentType : 'multipart/mixed';
+      };
+      if (await wantsEvents(request, nextType)) return stream(request, topic, position);
       const { messages, gap } = await reading.after(topic, position, { max: max ?? 1, wait }, request);
       const views = messages.map((message) => viewOf(messaging, topic, message, { state: 'available' }));
       const last = messages.at(-1);
       // Nothing yet: the same link again. Several: the link behind the last of them.
-      const links = [nextLink(topic, last === undefined ? position : reading.positionOf(last))];
+      const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
       return answerWith(request, views, { several: max !== undefined, links: () => links, extra });
     },
@@ -78,8 +82,11 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     headers: { 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
     problems: ['unknown-destination', 'not-found'],
-    handle: async (request) =>
-      wantsEvents(request) ? stream(request, await topicOf(request), reading.beginning) : oldest.handle(request),
+    async handle(request) {
+      const topic = await topicOf(request);
+      const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);
+      return isStream ? stream(request, topic, reading.beginning(topic)) : oldest.handle(request);
+    },
   };
 
   async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
@@ -112,8 +119,16 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
   ];
 }
 
-/** Message content ignores Accept, with this one exception: events must be asked for by name. */
-function wantsEvents({ headers: { accept } }: Request): boolean {
+/**
+ * Message content ignores Accept, with this one exception: events must be asked for by name, and not less than the type
+ * of the message that would come instead. `ownType` looks that up; undefined: there is none yet.
+ */
+async function wantsEvents(
+  { headers: { accept } }: Request,
+  ownType: () => Promise<string | null | undefined>,
+): Promise<boolean> {
   if (accept === undefined || !accept.toLowerCase().includes(EVENT_STREAM)) return false;
-  return chooseMediaType(accept, [EVENT_STREAM, 'application/octet-stream']) === EVENT_STREAM;
+  if (wantsNamed(accept, EVENT_STREAM)) return true;
+  const type = await ownType();
+  return type !== undefined && wantsNamed(accept, EVENT_STREAM, type ?? 'application/octet-stream');
 }

@@ -88,9 +88,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     },
   };
 
-  function tokenOf({ parameters: { token = '' } }: Request, queue: Destination): number {
-    const number = messaging.tokenOf(queue, token);
-    if (number === undefined) throw new Problem('not-found', 'this is no acknowledgement link of this queue');
+  /** A word that this message was never delivered under is not found; one that was may have been overtaken. */
+  function tokenOf(request: Request, queue: Destination): number {
+    const number = messaging.tokenOf(queue, messageIdOf(request), request.parameters.token ?? '');
+    if (number === undefined) throw new Problem('not-found', 'no delivery of this message has such a link');
     return number;
   }
 

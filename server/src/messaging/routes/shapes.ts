@@ -3,6 +3,7 @@ import type { AnswerField } from '../../http/answer-fields.ts';
 import type { Shape } from '../../http/operation.ts';
 import { COUNT_LIMIT } from '../destination.ts';
 import { type DestinationKind, settingsOf } from '../settings.ts';
+import { LONGEST_DELAY, LONGEST_LEASE } from '../verdict.ts';
 
 const time = { type: 'string', format: 'date-time' };
 const count = { type: 'integer', minimum: 0, maximum: COUNT_LIMIT };
@@ -99,14 +100,26 @@ export const destinationListShape = (kind: DestinationKind): Shape => ({
 });
 
 /** How many messages something was done with. */
-export const doneShape = (what: 'purged' | 'redriven'): Shape => ({
-  name: what,
+const many = { type: 'integer', minimum: 0, description: 'how many messages' };
+
+export const purgedShape: Shape = {
+  name: 'purged',
+  schema: { type: 'object', required: ['purged', 'links'], properties: { purged: many, links } },
+};
+
+export const redrivenShape: Shape = {
+  name: 'redriven',
   schema: {
     type: 'object',
-    required: [what, 'links'],
-    properties: { [what]: { type: 'integer', minimum: 0, description: 'how many messages' }, links },
+    required: ['redriven', 'links'],
+    properties: {
+      redriven: many,
+      'stopped-by': { const: 'destination-full', description: 'why some stayed, where some did' },
+      full: { type: 'array', items: { type: 'string' }, description: 'queues that had no room for more' },
+      links,
+    },
   },
-});
+};
 
 export const verdictShape: Shape = {
   name: 'verdict',
@@ -115,11 +128,22 @@ export const verdictShape: Shape = {
     description: 'either acknowledge or extend',
     properties: {
       acknowledge: { type: 'boolean', description: 'true: done; false: put the message back' },
-      delay: { type: 'number', minimum: 0, description: 'with acknowledge=false: seconds until it is available again' },
-      extend: { type: 'number', exclusiveMinimum: 0, description: 'seconds from now at which the lease is over' },
+      delay: {
+        type: 'number',
+        minimum: 0,
+        maximum: LONGEST_DELAY,
+        description: 'with acknowledge=false: seconds until it is available again',
+      },
+      extend: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: LONGEST_LEASE,
+        description: 'seconds from now at which the lease is over',
+      },
     },
   },
   example: { acknowledge: true },
+  xml: '<acknowledgement><acknowledge>true</acknowledge></acknowledgement>',
 };
 
 export const acknowledgementShape: Shape = {

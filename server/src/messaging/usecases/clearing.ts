@@ -6,12 +6,27 @@ import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
 import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
+import { roomIn, type TakeRoom } from '../queries/room.ts';
 
 export interface Clearing {
   /** Drops everything that waits, leased messages included. Tells how many. */
   purge(queue: Destination): Promise<number>;
-  /** Sends up to `max` dead letters back to their queues, as new messages at the end. Tells how many. */
-  redrive(queue: Destination, max: number): Promise<number>;
+  /** Sends up to `max` dead letters back to their queues, as new messages at the end. */
+  redrive(queue: Destination, max: number): Promise<Redriven>;
+}
+
+export interface Redriven {
+  readonly moved: number;
+  /** Queues that had no room for all that came from them; the rest stays where it is. */
+  readonly full: readonly string[];
+}
+
+/** A queue that dead letters go back to. */
+interface Origin {
+  readonly id: number;
+  readonly takeRoom: TakeRoom;
+  isFull: boolean;
+  moved: number;
 }
 
 /** Before everything in a queue. */
@@ -21,25 +36,32 @@ const HEAD: QueuePlace = { rank: -1, ord: 0 };
 const CHUNK = 200;
 
 export function createClearing(store: Store, rememberIds: number): Clearing {
-  async function originOf(tx: Tx, name: string): Promise<number> {
+  /** The queue of that name, held until the transaction ends. */
+  async function originOf(tx: Tx, name: string): Promise<Origin> {
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: store.now() } as const;
-    return (await holdQueue(tx, fresh)).id;
+    const queue = await holdQueue(tx, fresh);
+    return { id: queue.id, takeRoom: await roomIn(tx, queue), isFull: false, moved: 0 };
   }
 
-  async function sendBack(tx: Tx, letters: readonly DeadLetter[]): Promise<Map<number, number>> {
-    const arrived = new Map<number, number>();
-    for (const { id, headers } of letters) {
+  /** Copies what fits into its queue. Of a queue that is full no later letter goes either: they keep their order. */
+  async function sendBack(tx: Tx, letters: readonly DeadLetter[]): Promise<Map<string, Origin>> {
+    const origins = new Map<string, Origin>();
+    for (const { id, size, headers } of letters) {
       const fields = JSON.parse(headers) as StoredField[];
-      const origin = fields.find(([name]) => name === DEAD_LETTER_ORIGIN)?.[1];
+      const name = fields.find(([name]) => name === DEAD_LETTER_ORIGIN)?.[1];
       // A message that was posted here directly came from nowhere else.
-      if (origin === undefined) continue;
+      if (name === undefined) continue;
+      const origin = origins.get(name) ?? (await originOf(tx, name));
+      origins.set(name, origin);
+      origin.isFull ||= !origin.takeRoom(size);
+      if (origin.isFull) continue;
       const kept = fields.filter(([name]) => name !== DEAD_LETTER_ORIGIN && name !== DEAD_LETTER_REASON);
-      const destination = await originOf(tx, origin);
-      await copyMessage(tx, id, { id: store.nextId() * 2, destination, headers: JSON.stringify(kept) });
+      const copy = { id: store.nextId() * 2, destination: origin.id, headers: JSON.stringify(kept) };
+      await copyMessage(tx, id, copy);
       await removeMessages(tx, [id]);
-      arrived.set(destination, (arrived.get(destination) ?? 0) + 1);
+      origin.moved++;
     }
-    return arrived;
+    return origins;
   }
 
   return {
@@ -61,19 +83,25 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
     },
     async redrive(queue, max) {
       let moved = 0;
+      const full = new Set<string>();
       let after: QueuePlace = HEAD;
       while (moved < max) {
-        const { arrived, last } = await store.transaction(async (tx) => {
+        const { origins, last } = await store.transaction(async (tx) => {
           const letters = await lockDeadLetters(tx, queue.id, after, Math.min(CHUNK, max - moved));
-          return { arrived: await sendBack(tx, letters), last: letters.at(-1) };
+          return { origins: await sendBack(tx, letters), last: letters.at(-1) };
         });
         if (last === undefined) break;
-        // Those that stay were posted here directly; others may lie behind them.
+        // Those that stay were posted here directly, or do not fit; others may lie behind them.
         after = last;
+        const arrived = new Map<number, number>();
+        for (const [name, origin] of origins) {
+          if (origin.isFull) full.add(name);
+          if (origin.moved > 0) arrived.set(origin.id, origin.moved);
+          moved += origin.moved;
+        }
         if (arrived.size > 0) store.announce({ arrived });
-        for (const count of arrived.values()) moved += count;
       }
-      return moved;
+      return { moved, full: [...full] };
     },
   };
 }

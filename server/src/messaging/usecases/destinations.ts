@@ -1,24 +1,26 @@
 /** Use cases of destinations, and what a node remembers of them so that a post needs no look-up. */
 import type { Page } from '../../http/paging.ts';
 import { Problem } from '../../problems.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import { type Counts, type Destination, makeDestination } from '../destination.ts';
 import { checkName } from '../names.ts';
 import {
   countQueue,
   countTopic,
+  deadLetterSource,
   deleteDestination,
   findDestination,
   holdsMessages,
   insertDestination,
   insertTopicPosition,
   listDestinations,
+  lockDeadLetterNames,
   lockDestination,
   updateSettings,
   versionsOf,
 } from '../queries/destinations.ts';
-import type { DestinationKind, Settings } from '../settings.ts';
-import { isSystemTopic, refuseClients } from '../system-topics.ts';
+import { type DestinationKind, refuseChain, type Settings } from '../settings.ts';
+import { refuseClients } from '../system-topics.ts';
 
 /** How many destinations a node remembers, and for how long it trusts what other nodes may have changed. */
 const MAX_REMEMBERED = 100_000;
@@ -148,11 +150,30 @@ export function createDestinations(store: Store): Destinations {
     return found && remember(found, since);
   }
 
+  /**
+   * A dead-letter queue has none itself: in a circle of them a message would die without end. The look is made while nobody
+   * else names one, or two settings together could close a circle that neither sees.
+   */
+  async function refuseChains(tx: Tx, name: string, { 'dead-letter': target }: Settings): Promise<void> {
+    if (target === undefined) return;
+    const beyond = (await findDestination(tx, 'queue', target))?.settings['dead-letter'];
+    if (beyond !== undefined) refuseChain(`must not be ${target}, which has a dead-letter queue itself`);
+    const source = await deadLetterSource(tx, name);
+    if (source !== undefined) refuseChain(`is not for ${name}, which ${source} names as its dead-letter queue`);
+  }
+
+  /** To be called before anything else is locked. */
+  async function prepareNaming(tx: Tx, { 'dead-letter': target }: Settings): Promise<void> {
+    if (target !== undefined) await lockDeadLetterNames(tx);
+  }
+
   /** Inserts it unless it is there; either way gives what is there afterwards. */
   async function insert(kind: DestinationKind, name: string, settings: Settings) {
     const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
     return store.transaction(async (tx) => {
+      await prepareNaming(tx, settings);
       const created = await insertDestination(tx, fresh);
+      if (created) await refuseChains(tx, name, settings);
       if (created && kind === 'topic') await insertTopicPosition(tx, fresh.id);
       const present = created ? undefined : await findDestination(tx, kind, name);
       return { created, destination: present ?? makeDestination(fresh, false) };
@@ -166,17 +187,12 @@ export function createDestinations(store: Store): Destinations {
     return remember((await insert(kind, name, {})).destination, since);
   }
 
-  /** A topic that Waypost itself writes to is there for whoever looks for it, even before anything was posted to it. */
-  function missing(kind: DestinationKind, name: string): Promise<Destination> {
-    return isSystemTopic(kind, name) ? ensure(kind, name) : unknown(kind, name);
-  }
-
   return {
     known,
     refresh,
     find,
-    get: async (kind, name) => (await find(kind, name)) ?? missing(kind, name),
-    look: async (kind, name) => (await findStored(kind, name)) ?? missing(kind, name),
+    get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
+    look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
     ensure,
     async create(kind, name, settings) {
       checkName(name, 'destination name');
@@ -190,8 +206,10 @@ export function createDestinations(store: Store): Destinations {
       const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
       const since = changes;
       const outcome = await store.transaction(async (tx) => {
+        await prepareNaming(tx, settings);
         const present = await lockDestination(tx, kind, name);
         check(present);
+        await refuseChains(tx, name, settings);
         if (present !== undefined) {
           await updateSettings(tx, present.id, settings);
           const record = { ...present, settings, version: present.version + 1 };
@@ -214,7 +232,7 @@ export function createDestinations(store: Store): Destinations {
         const present = await lockDestination(tx, kind, name);
         if (present === undefined) return unknown(kind, name);
         check(present);
-        if (!force && (await holdsMessages(tx, present))) {
+        if (!force && (await holdsMessages(tx, present, store.now()))) {
           throw new Problem(
             'destination-not-empty',
             `the ${kind} ${name} still holds messages; repeat with ?force=true to drop them`,
@@ -228,7 +246,9 @@ export function createDestinations(store: Store): Destinations {
     },
     list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
     counts: ({ id, kind }) =>
-      store.read(async (tx) => (kind === 'queue' ? countQueue(tx, id) : { retained: await countTopic(tx, id) })),
+      store.read(async (tx) =>
+        kind === 'queue' ? countQueue(tx, id, store.now()) : { retained: await countTopic(tx, id) },
+      ),
     forget,
   };
 }

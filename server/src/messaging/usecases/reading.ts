@@ -3,7 +3,7 @@
  * for the same thing at the same time share one look at the store.
  */
 
-import type { Sealer } from '../../ids.ts';
+import { MARK, type Sealer } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
 import type { Store, StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
@@ -13,9 +13,9 @@ import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './wait
 export interface Reading {
   /** The position behind the newest message, as clients see it. */
   position(topic: Destination): Promise<string>;
-  positionOf(message: StoredMessage): string;
+  positionOf(topic: Destination, message: StoredMessage): string;
   /** The position before all messages. */
-  readonly beginning: string;
+  beginning(topic: Destination): string;
   oldest(topic: Destination): Promise<StoredMessage | undefined>;
   newest(topic: Destination): Promise<StoredMessage | undefined>;
   /** What comes behind a position. `gap`: messages that stood between are not retained any more. */
@@ -53,8 +53,13 @@ export function createReading(store: Store, waiting: Waiting, sealer: Sealer): R
     return fresh;
   }
 
+  /** The word fits this topic alone: one of another would be read as a place that its reader was never at. */
+  const wordOf = ({ name }: Destination, position: number): string =>
+    sealer.seal(position) + sealer.mark(`topic ${name}`, position);
+
   async function open(topic: Destination, word: string): Promise<number> {
-    const position = sealer.open(word);
+    const sealed = sealer.open(word.slice(0, -MARK));
+    const position = sealed !== undefined && word === wordOf(topic, sealed) ? sealed : undefined;
     const last = position === undefined ? undefined : await store.read((tx) => lastPosition(tx, topic.id));
     if (position === undefined || last === undefined || position > last) {
       throw new Problem('not-found', `this is no position in the topic ${topic.name}; follow its next or first link`);
@@ -64,10 +69,10 @@ export function createReading(store: Store, waiting: Waiting, sealer: Sealer): R
 
   return {
     async position(topic) {
-      return sealer.seal((await store.read((tx) => lastPosition(tx, topic.id))) ?? 0);
+      return wordOf(topic, (await store.read((tx) => lastPosition(tx, topic.id))) ?? 0);
     },
-    beginning: sealer.seal(0),
-    positionOf: ({ position }) => sealer.seal(position ?? 0),
+    beginning: (topic) => wordOf(topic, 0),
+    positionOf: (topic, { position }) => wordOf(topic, position ?? 0),
     oldest: async (topic) => (await store.read((tx) => oldestMessage(tx, topic.id, store.now())))[0],
     newest: async (topic) => (await store.read((tx) => newestMessage(tx, topic.id, store.now())))[0],
     async after(topic, word, { max, wait }, client) {

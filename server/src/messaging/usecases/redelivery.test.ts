@@ -109,6 +109,6 @@ test('a queue is not deleted as empty while a message is sent back to it', async
   await post(dead, JSON.stringify([[DEAD_LETTER_ORIGIN, 'origin']]));
   const letters = await store.read((tx) => findDestination(tx, 'queue', 'origin.dead'));
   assert.ok(letters);
-  const moved = await whileDeleting('origin', (each) => createClearing(each, 1000).redrive(letters, 10));
+  const { moved } = await whileDeleting('origin', (each) => createClearing(each, 1000).redrive(letters, 10));
   assert.deepEqual([moved, await waitingIn('origin'), await waitingIn('origin.dead')], [1, 1, 0]);
 });

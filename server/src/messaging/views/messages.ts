@@ -103,10 +103,19 @@ export function cacheControlFor(milliseconds: number | undefined): string {
 }
 
 /**
- * A message at its own address. Those of a topic never change once they have appeared, until the `milliseconds` of a life
- * that ends are over; those of a queue do.
+ * The ETag of a message. Its content never changes, but what its fields tell of it does: a client that has the tag knows
+ * both, and a change with If-Match meets the message as the client saw it. `word` is of the message itself: an id that a
+ * client chose may come to stand for another one, when the first is long forgotten.
  */
-export function messageResource(view: MessageView, milliseconds: number | undefined): Answer {
+export function messageTag(word: string, state: MessageState, deliveries: number | undefined): string {
+  return `"${word}.${state}${deliveries === undefined ? '' : `.${deliveries}`}"`;
+}
+
+/**
+ * A message at its own address. Those of a topic never change once they have appeared, until the `milliseconds` of a life
+ * that ends are over; those of a queue do, and a cache has to ask each time.
+ */
+export function messageResource(view: MessageView, etag: string, milliseconds: number | undefined): Answer {
   const sent = sentWith(view.message);
   const isImmutable = view.position !== undefined;
   return {
@@ -117,7 +126,7 @@ export function messageResource(view: MessageView, milliseconds: number | undefi
     ],
     links: messageLinks(view, sent),
     content: { type: view.message.contentType, body: view.message.body },
-    ...(isImmutable ? { etag: `"${view.publicId}"` } : {}),
+    etag,
   };
 }
 

@@ -9,8 +9,10 @@ export interface DatabasePlace {
   readonly volatile: string;
 }
 
+export const DATABASE_FILE = 'waypost.db';
+
 export const databaseIn = (folder: string): DatabasePlace => ({
-  file: join(folder, 'waypost.db'),
+  file: join(folder, DATABASE_FILE),
   volatile: `file:/waypost-${randomUUID()}?vfs=memdb`,
 });
 

@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 
+export const LOCK_FILE = 'lock.db';
+
+/** Whether a folder could not be locked because somebody else holds it. */
+export const isLockedOut = (error: unknown): boolean => error instanceof Problem && error.code === 'conflict';
+
 export function lockFolder(folder: string): { release(): void } {
-  const lock = new DatabaseSync(join(folder, 'lock.db'));
+  const lock = new DatabaseSync(join(folder, LOCK_FILE));
   try {
     // In this mode the lock outlives its transaction. Locking an empty file writes, which a full disk does not allow.
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

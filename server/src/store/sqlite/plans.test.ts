@@ -20,8 +20,8 @@ it('every statement on deliveries goes through an index', async (t) => {
 
   await explaining.transaction(async (tx) => {
     await tx.run(`INSERT INTO doomed_destination (id) VALUES (1)`);
-    await countQueue(tx, 1);
-    await holdsMessages(tx, { id: 1, kind: 'queue' } as Destination);
+    await countQueue(tx, 1, 1);
+    await holdsMessages(tx, { id: 1, kind: 'queue' } as Destination, 1);
     await peekQueue(tx, 1, { max: 1, maxBytes: 1, now: 1 });
     await withReadyMessages(tx, [1], 100);
     await purgeChunk(tx, 1, 10);

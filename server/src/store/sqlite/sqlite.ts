@@ -1,6 +1,4 @@
 /** The embedded engine: one SQLite database in the data folder, for one process. */
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../problems.ts';
 import { createIdBlocks } from '../id-blocks.ts';
@@ -13,7 +11,8 @@ import { createConnection, explain, retrySoon } from './connection.ts';
 import { type DatabasePlace, databaseIn, openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createDiskReserve, type DiskReserve } from './disk.ts';
-import { lockFolder } from './folder-lock.ts';
+import { prepareFolder, takeBack } from './folder.ts';
+import { isLockedOut, lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { openHotCalls } from './hot/calls.ts';
 import { createMessages } from './hot/messages.ts';
@@ -32,7 +31,7 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
 
 export async function openSqlite(folder: string, options: SqliteOptions = {}): Promise<Store> {
   const { reserveBytes = RESERVE_BYTES, now = Date.now, onError = () => {} } = options;
-  prepareFolder(folder);
+  const made = prepareFolder(folder);
   let lock: { release(): void } | undefined;
   let db: DatabaseSync | undefined;
   try {
@@ -45,6 +44,8 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
   } catch (error) {
     db?.close();
     lock?.release();
+    // Another process may be at home in it by now: that one was faster with the lock.
+    if (!isLockedOut(error)) takeBack(folder, made);
     throw explainOpening(folder, error);
   }
 
@@ -117,32 +118,4 @@ function explainOpening(folder: string, error: unknown): unknown {
   if (!(cause instanceof Error) || !('errcode' in cause)) return explained;
   const code = explained instanceof Problem ? explained.code : 'store-unavailable';
   return new Problem(code, `the store in the data folder ${folder} cannot be opened: ${cause.message}`, {}, cause);
-}
-
-function prepareFolder(folder: string): void {
-  try {
-    makeFolder(resolve(folder));
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new Problem('store-unavailable', `the data folder ${folder} cannot be written: ${(error as Error).message}`);
-  }
-}
-
-/** Not `mkdirSync` with `recursive`: that never returns where the parent exists but takes no folders, as under /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  const parent = dirname(folder);
-  makeFolder(parent);
-  mkdirSync(folder);
-  // The name of the new folder must be on disk, too, before anything in it is promised.
-  syncFolder(parent);
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }
