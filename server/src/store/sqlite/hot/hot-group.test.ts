@@ -27,12 +27,14 @@ beforeEach(() => {
     refuseGrowth: () => undefined,
     committed: (jobs) => void groups.push(jobs),
     full: () => false,
+    undone: () => {},
   };
   run = createHotGroup(db, {
     turn: hooks.turn,
     refuseGrowth: () => hooks.refuseGrowth(),
     committed: (jobs, bytes) => hooks.committed(jobs, bytes),
     full: () => hooks.full(),
+    undone: () => hooks.undone(),
   });
 });
 
@@ -98,6 +100,16 @@ test('a job that fails half-way leaves nothing and does not harm its neighbours'
   assert.deepEqual(outcomes([insert(1), half, insert(3)]), [1, 'error', 3]);
   assert.deepEqual(stored(), [1, 3]);
   assert.deepEqual(outcomes([insert(2)]), [2]);
+});
+
+test('whoever remembers what was written is told when it is undone', () => {
+  let undone = 0;
+  hooks = { ...hooks, undone: () => undone++ };
+  const fails = hotJob(() => add(1));
+  outcomes([insert(1), insert(2)]);
+  assert.equal(undone, 0);
+  assert.deepEqual(outcomes([insert(3), fails, insert(4)]), [3, 'error', 4]);
+  assert.equal(undone, 2, 'once for the group, once for the one at fault');
 });
 
 test('what is put off is written before a job of another kind and before the commit', () => {

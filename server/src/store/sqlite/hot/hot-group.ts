@@ -43,6 +43,8 @@ export const hotJob = <Outcome>(
 
 export interface HotHooks extends GroupHooks {
   readonly turn: BlockingTurn;
+  /** Told when something that was written is gone again: what jobs remember of it no longer holds. */
+  undone(): void;
 }
 
 /** Runs the jobs and notes the outcome or the error of each. */
@@ -91,6 +93,7 @@ export function createHotGroup(db: DatabaseSync, hooks: HotHooks): (jobs: readon
         job.error = explain(error);
         rollbackTo.run();
         release.run();
+        hooks.undone();
       }
     }
   }
@@ -103,6 +106,7 @@ export function createHotGroup(db: DatabaseSync, hooks: HotHooks): (jobs: readon
       begin.run();
       if (!runTogether(jobs, refusal)) {
         rollback.run();
+        hooks.undone();
         begin.run();
         runGuarded(jobs, refusal);
       }
@@ -110,6 +114,7 @@ export function createHotGroup(db: DatabaseSync, hooks: HotHooks): (jobs: readon
       return undefined;
     } catch (error) {
       if (db.isTransaction) rollback.run();
+      hooks.undone();
       const failure = explain(error);
       return { failure, again: failure instanceof Problem && failure.code === 'storage-full' && hooks.full() };
     } finally {

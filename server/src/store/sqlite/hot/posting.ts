@@ -1,6 +1,7 @@
 /** Posting on SQLite: the rows of all posts of a group are inserted together. */
 import type { DatabaseSync } from 'node:sqlite';
 import { isVolatile, type PostOutcome } from '../../store.ts';
+import { createChains } from './chains.ts';
 import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
 import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
@@ -15,7 +16,7 @@ const ROW_BYTES = 300;
 export interface Posting {
   /** The job that stores a posting. */
   job(posting: HotPosting): HotJob<PostOutcome>;
-  /** Others may have changed which destinations there are. */
+  /** Others have had a turn, or what was written was rolled back: what is remembered may no longer be so. */
   disturbed(): void;
 }
 
@@ -23,33 +24,30 @@ export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     queued: createRowBuffer(db, `${schema}.message`, QUEUED),
     inTopic: createRowBuffer(db, `${schema}.message`, IN_TOPIC),
-    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { tries: '0', token: '0' }),
+    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { fixed: { tries: '0', token: '0' } }),
   });
   const durable = buffersOf('main');
   const volatile = buffersOf('volatile');
   const buffers = [durable, volatile].flatMap(({ queued, inTopic, delivery }) => [queued, inTopic, delivery]);
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
-  // Until when a chain is remembered is a whole hour (see once.ts), so that most uses change a number and no index.
-  const useNextLink = db.prepare('UPDATE once_chain SET n = ?2 WHERE chain = ?1 AND n = ?2 - 1 AND expires >= ?3');
-  const useLink = db.prepare(
-    `INSERT INTO once_chain (chain, n, expires) VALUES (?, ?, ?)
-     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = max(once_chain.expires, excluded.expires)
-     WHERE once_chain.n = excluded.n - 1 RETURNING n`,
-  );
+  const chains = createChains(db);
   /** Destinations that were seen. Nobody else has had a turn at the database since, so they are still there. */
   const present = new Set<number>();
 
   const behind: WriteBehind = {
     flush() {
       try {
+        chains.flush();
         for (const buffer of buffers) buffer.flush();
-      } finally {
+      } catch (error) {
         // One that threw is empty; those after it belong to the same, failed group.
         behind.discard();
+        throw error;
       }
     },
     discard() {
+      chains.forget();
       for (const buffer of buffers) buffer.discard();
     },
   };
@@ -59,10 +57,6 @@ export function createPosting(db: DatabaseSync): Posting {
     if (hasDestination.get(destination) === undefined) return false;
     present.add(destination);
     return true;
-  }
-
-  function isFirstUse({ chain, n, expires }: NonNullable<HotPosting['once']>): boolean {
-    return useNextLink.run(chain, n, expires).changes === 1 || useLink.get(chain, n, expires) !== undefined;
   }
 
   function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
@@ -80,7 +74,7 @@ export function createPosting(db: DatabaseSync): Posting {
   function post(posting: HotPosting): PostOutcome {
     const { destination, kind, messages, once } = posting;
     if (!isPresent(destination)) return 'no-destination';
-    if (once !== undefined && !isFirstUse(once)) return 'once-used';
+    if (once !== undefined && !chains.use(once)) return 'once-used';
     let position: number | null = null;
     if (kind === 'topic') {
       const row = advanceTopic.get(messages.length, destination) as { last: number };
@@ -103,6 +97,9 @@ export function createPosting(db: DatabaseSync): Posting {
       }
       return hotJob(() => post(posting), { bytes, grows, behind });
     },
-    disturbed: () => present.clear(),
+    disturbed() {
+      present.clear();
+      chains.forget();
+    },
   };
 }

@@ -14,12 +14,18 @@ export interface RowBuffer {
   discard(): void;
 }
 
-/** `fixed`: columns that have the same value in each row; binding a value costs more than reading it from the statement. */
+export interface RowOptions {
+  /** Columns that have the same value in each row: binding a value costs more than reading it from the statement. */
+  readonly fixed?: Readonly<Record<string, string>>;
+  /** What to do with a row that is there. */
+  readonly onConflict?: string;
+}
+
 export function createRowBuffer(
   db: DatabaseSync,
   table: string,
   columns: readonly string[],
-  fixed: Readonly<Record<string, string>> = {},
+  { fixed = {}, onConflict = '' }: RowOptions = {},
 ): RowBuffer {
   const width = columns.length;
   const names = [...columns, ...Object.keys(fixed)].join(', ');
@@ -30,7 +36,7 @@ export function createRowBuffer(
   function statementFor(rows: number): StatementSync {
     let found = statements.get(rows);
     if (found === undefined) {
-      found = db.prepare(`INSERT INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(', ')}`);
+      found = db.prepare(`INSERT INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(', ')} ${onConflict}`);
       statements.set(rows, found);
     }
     return found;

@@ -64,6 +64,7 @@ function serveFrom(db: DatabaseSync, turn: BlockingTurn, { setup, calls, outcome
       return room.refuseGrowth();
     },
     full: room.full,
+    undone: intake.disturbed,
     committed(jobs, bytes) {
       written.jobs += jobs;
       written.bytes += bytes;
