@@ -11,6 +11,9 @@ const ROUNDS = 6;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 11;
 const VALUES = new Map([...ALPHABET].map((letter, value) => [letter, value]));
+/** What ten bits are written as: two letters at a time take a third of the time of one by one. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
+const pair = (bits: number): string => PAIRS[bits & 1023] as string;
 
 export interface Sealer {
   /** The word for a number below 2^52. */
@@ -63,13 +66,11 @@ export function createSealer(secret: Buffer): Sealer {
       let left = Math.floor(id / (MASK + 1));
       let right = id & MASK;
       for (let round = 0; round < ROUNDS; round++) [left, right] = [right, left ^ mix(right, round)];
-      let rest = left * (MASK + 1) + right;
-      let word = '';
-      for (let i = 0; i < LENGTH; i++) {
-        word = ALPHABET[rest % 32] + word;
-        rest = Math.floor(rest / 32);
-      }
-      return word;
+      // The lower 30 bits are six letters, the 22 above them five.
+      const low = (right | (left << HALF)) & (2 ** 30 - 1);
+      const high = left >>> 4;
+      const above = `${ALPHABET[high >> 20]}${pair(high >> 10)}${pair(high)}`;
+      return `${above}${pair(low >> 20)}${pair(low >> 10)}${pair(low)}`;
     },
     open(word) {
       if (word.length !== LENGTH) return undefined;
