@@ -1,10 +1,9 @@
 /** The head of an answer as text. */
 import { STATUS_CODES } from 'node:http';
+import { NOT_IN_A_VALUE } from './fields.ts';
 
 /** How long a connection may be idle. Clients are told, so that they do not send into one that is being closed. */
 export const KEEP_ALIVE_SECONDS = 30;
-
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
 const statusLines = new Map(
   Object.entries(STATUS_CODES).map(([status, words]) => [Number(status), `HTTP/1.1 ${status} ${words}\r\n`]),
@@ -30,7 +29,7 @@ export function answerHead(status: number, fields: readonly string[], isLast: bo
   for (let i = 0; i < fields.length; i += 2) {
     const value = fields[i + 1] as string;
     // It would end the field, and what follows would be taken for fields of ours.
-    if (NO_VALUE.test(value)) throw new Error(`the field ${fields[i]} has a value that HTTP does not allow`);
+    if (NOT_IN_A_VALUE.test(value)) throw new Error(`the field ${fields[i]} has a value that HTTP does not allow`);
     text += `${fields[i]}: ${value}\r\n`;
   }
   look();

@@ -14,8 +14,10 @@ export interface Fields {
   readonly framing: Framing;
 }
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** Names of fields and methods. */
+export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What the value of a field cannot hold, in requests as in answers. */
+export const NOT_IN_A_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const MOST_FIELDS = 1000;
 
 /** Of these only the first counts: a list of them means nothing. (Whoever cares that there are two looks at `raw`.) */
@@ -55,7 +57,7 @@ function addField(line: string, raw: string[], headers: Record<string, string | 
   const colon = line.indexOf(':');
   const name = line.slice(0, colon);
   const value = trimmed(line, colon + 1);
-  if (colon < 0 || !NAME.test(name) || NO_VALUE.test(value)) throw malformed();
+  if (colon < 0 || !TOKEN.test(name) || NOT_IN_A_VALUE.test(value)) throw malformed();
   if (raw.push(name, value) > 2 * MOST_FIELDS) throw headersTooLarge();
   const key = name.toLowerCase();
   const before = headers[key];

@@ -1,7 +1,7 @@
 /** The head of a request: its line and its fields. */
 import { METHODS } from 'node:http';
 import { Problem } from '../../problems.ts';
-import { type Fields, malformed, parseFields, type RequestHeaders } from './fields.ts';
+import { type Fields, malformed, parseFields, type RequestHeaders, TOKEN } from './fields.ts';
 
 export interface RequestHead {
   readonly method: string;
@@ -15,7 +15,6 @@ export interface RequestHead {
 
 /** Whoever uses another one is told that nobody knows it, not that it does not fit. CONNECT is for proxies. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((method) => method !== 'CONNECT'));
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** A path, an http URI (which has a host), or the star. None of them has a fragment. */
 const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*|\*)$/i;
 /** What CONNECT is for. It is told that this is no proxy. */
