@@ -147,7 +147,7 @@ export const problems = {
   'request-timeout': [408, 'The request did not arrive in time', 'Send it again, faster.'],
   forbidden: [403, 'The operation is not for clients', 'Only the service itself does this.'],
   internal: [500, 'Something went wrong inside Waypost', 'Report it with the X-Request-Id of this answer.'],
-  'method-unknown': [501, 'The method is not known', 'Use one of the methods that Allow lists for the resource.'],
+  'method-unknown': [501, 'The method is not known', 'OPTIONS on the resource tells which methods it has.'],
   'version-unknown': [505, 'The version of HTTP is not spoken here', 'Speak HTTP/1.1.'],
   'store-unavailable': [
     503,

@@ -90,6 +90,29 @@ forEachEngine('refusals', (engine) => {
     }
   });
 
+  test('a PUT under a chosen id keeps to its conditions', async () => {
+    const put = async (id: string, headers: Record<string, string>): Promise<number> =>
+      (await request(`${waypost().url}/queues/careful/messages/${id}`, { method: 'PUT', headers, body: 'x' })).status;
+    assert.equal(await put('a', { 'If-Match': '*' }), 412);
+    assert.equal(await put('a', { 'If-Match': '"other"' }), 412);
+    assert.equal((await request(`${waypost().url}/queues/careful/messages/a`)).status, 404);
+    assert.equal(await put('a', { 'If-None-Match': '*' }), 201);
+    assert.equal(await put('a', { 'If-None-Match': '*' }), 412);
+    assert.equal(await put('a', { 'If-Match': '*' }), 200);
+    const { etag = '' } = (await request(`${waypost().url}/queues/careful/messages/a`)).headers;
+    assert.equal(await put('a', { 'If-Match': etag }), 200);
+    assert.equal(await put('a', { 'If-None-Match': etag }), 412);
+    const both = await Promise.all([put('b', { 'If-None-Match': '*' }), put('b', { 'If-None-Match': '*' })]);
+    assert.deepEqual(both.sort(), [201, 412]);
+  });
+
+  test('a request without Host is refused by a problem whose address is whole', async () => {
+    const [answer] = await converse(waypost().port, Buffer.from('GET /status HTTP/1.1\r\n\r\n'));
+    assert.equal(answer?.status, 400);
+    const { type } = JSON.parse(String(answer?.body)) as { type: string };
+    assert.equal(type, `${waypost().url}/problems/bad-request`);
+  });
+
   test('a queue is not its own dead-letter queue', async () => {
     const { url } = waypost();
     const documents = {

@@ -1,10 +1,12 @@
 /** Stopping by a signal: nothing new, everything under way is answered, and the end comes soon and clean. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { forEachEngine } from '../../testing/engines.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { temporaryFolder } from '../../testing/folders.ts';
 import { request } from '../../testing/http.ts';
 import { parseAnswers } from '../../testing/raw.ts';
 import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
@@ -157,4 +159,19 @@ forEachEngine('stopping', (engine) => {
     await stream.closed;
     await database.drop();
   });
+});
+
+test('a signal to `npm start` reaches the service', async () => {
+  const npm = spawn('npm', ['start', '--silent', '--', '--port', '0', '--data', temporaryFolder()], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  try {
+    const [line] = (await once(npm.stdout, 'data')) as [Buffer];
+    const url = /http:\S+/.exec(String(line))?.[0] ?? '';
+    assert.equal((await request(`${url}/status`)).status, 200);
+    npm.kill('SIGTERM');
+    await eventually('the service is gone', () => refused(Number(new URL(url).port)));
+  } finally {
+    npm.kill('SIGKILL');
+  }
 });

@@ -87,6 +87,8 @@ export function createRouter(options: RouterOptions): Dispatch {
   }
 
   function fail(reply: Reply, error: unknown): void {
+    // Nobody knows for which address the request was meant.
+    if (reply.base === '') reply.base = base.configured ?? `http://${reply.exchange.authority}`;
     if (error instanceof Problem) {
       if (error.status >= 500 && error.cause !== undefined) onFault(error.cause, reply.id);
       writeProblem(reply, error);

@@ -68,7 +68,7 @@ export interface QueueModel {
   redeliver(deadLetters: QueueModel): void;
   bury(dead: Letter): void;
   redrive(max: number): number;
-  takeBack(draft: Draft): void;
+  takeBack(draft: Draft): boolean;
   purge(): number;
   remove(letter: Letter): boolean;
   prune(): void;
@@ -250,14 +250,18 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
 
     /** A16: back to where they came from, oldest first, as new messages. What was posted here directly stays. */
     redrive(max) {
-      const sent = head(Number.POSITIVE_INFINITY).filter(({ origin }) => origin !== undefined);
-      const moved = sent.slice(0, max);
-      for (const { origin, draft } of moved) origin?.takeBack(draft);
+      const moved: Letter[] = [];
+      for (const letter of head(Number.POSITIVE_INFINITY)) {
+        if (moved.length < max && letter.origin?.takeBack(letter.draft)) moved.push(letter);
+      }
       leave((letter) => moved.includes(letter));
       return moved.length;
     },
+    /** False when it is full. */
     takeBack(draft) {
+      if (!hasRoom(1)) return false;
       arrive(draft, {});
+      return true;
     },
 
     /** A16: drops everything that waits, leased messages included. */

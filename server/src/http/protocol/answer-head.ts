@@ -5,8 +5,14 @@ import { NOT_IN_A_VALUE } from './fields.ts';
 /** How long a connection may be idle. Clients are told, so that they do not send into one that is being closed. */
 export const KEEP_ALIVE_SECONDS = 30;
 
+/** The names of RFC 9110 where the runtime has older ones. */
+const NEWER_NAMES = { 413: 'Content Too Large', 422: 'Unprocessable Content' };
+
 const statusLines = new Map(
-  Object.entries(STATUS_CODES).map(([status, words]) => [Number(status), `HTTP/1.1 ${status} ${words}\r\n`]),
+  Object.entries({ ...STATUS_CODES, ...NEWER_NAMES }).map(([status, words]) => [
+    Number(status),
+    `HTTP/1.1 ${status} ${words}\r\n`,
+  ]),
 );
 
 let second = 0;

@@ -63,20 +63,29 @@ export function viewOf(
   };
 }
 
+interface AnswerOptions {
+  readonly several: boolean;
+  readonly links: () => readonly Link[];
+  readonly extra?: readonly Link[];
+  /** How long it might have waited, in seconds. */
+  readonly wait?: number;
+}
+
 /** One message as itself, several (when `max` was given) as parts, none as 204 with the links to try again. */
 export function answerWith(
   request: Request,
   views: readonly MessageView[],
-  { several, links, extra = [] }: { several: boolean; links: () => readonly Link[]; extra?: readonly Link[] },
+  { several, links, extra = [], wait }: AnswerOptions,
 ): Answer {
   const [first] = views;
-  if (first === undefined) return withPreference(request, noContent({ links: links(), headers: [NO_STORE] }));
-  if (!several) return withPreference(request, deliveredMessage(first, extra));
-  return withPreference(request, deliveredMessages(views, request.base, [...links(), ...extra]));
+  if (first === undefined) return withPreference(request, wait, noContent({ links: links(), headers: [NO_STORE] }));
+  if (!several) return withPreference(request, wait, deliveredMessage(first, extra));
+  return withPreference(request, wait, deliveredMessages(views, request.base, [...links(), ...extra]));
 }
 
-/** A wait that was asked for as a preference, and not overruled by Accept-Wait, has been honoured. */
-function withPreference({ headers, prefer }: Request, answer: Answer): Answer {
-  if (headers.prefer === undefined || headers['accept-wait'] !== undefined || prefer.wait === undefined) return answer;
-  return { ...answer, headers: [...(answer.headers ?? []), ['Preference-Applied', `wait=${prefer.wait}`]] };
+/** A wait that was asked for as a preference, and not overruled by Accept-Wait, was honoured as far as it is allowed. */
+function withPreference({ headers, prefer }: Request, wait: number | undefined, answer: Answer): Answer {
+  const isAsked = headers.prefer !== undefined && headers['accept-wait'] === undefined && prefer.wait !== undefined;
+  if (!isAsked || wait === undefined) return answer;
+  return { ...answer, headers: [...(answer.headers ?? []), ['Preference-Applied', `wait=${wait}`]] };
 }

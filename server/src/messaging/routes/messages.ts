@@ -4,6 +4,7 @@ import { checkConditions } from '../../http/conditions.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
 import { messageState, postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import type { FoundMessage } from '../queries/messages.ts';
@@ -43,6 +44,17 @@ export function messageRoutes(messaging: Messaging): Route[] {
       found.delivery?.tries,
     );
 
+  /** Undefined when there is no such message. */
+  async function presentTag(name: string, id: string): Promise<string | undefined> {
+    try {
+      const queue = await destinations.look('queue', name);
+      return tagOf(await messaging.read(queue, id), messaging.now());
+    } catch (error) {
+      if (error instanceof Problem && (error.status === 404 || error.status === 410)) return undefined;
+      throw error;
+    }
+  }
+
   const queueMessageOperations: Record<'GET' | 'PUT' | 'DELETE', Operation> = {
     GET: readMessage('queue'),
     PUT: {
@@ -52,14 +64,27 @@ export function messageRoutes(messaging: Messaging): Route[] {
       produces: [],
       gives: { 200: ['Location', 'Link'], 201: ['Location', 'Link'] },
       answers: { 200: 'The same message was posted before', 201: 'Stored' },
-      problems: ['bad-name', 'bad-query', 'message-id-taken', 'destination-full', 'storage-full'],
+      headers: { 'If-None-Match': '*: only if there is no message of this id, so that a repeat is refused, too' },
+      problems: [
+        'bad-name',
+        'bad-query',
+        'message-id-taken',
+        'precondition-failed',
+        'destination-full',
+        'storage-full',
+      ],
       async handle(request) {
         const name = nameOf(request);
         const id = messageIdOf(request);
+        const { 'if-match': match, 'if-none-match': noneMatch } = request.headers;
+        const isConditional = match !== undefined || noneMatch !== undefined;
+        if (isConditional) checkConditions(request, await presentTag(name, id));
         const isNew = await posting.put(name, id, draftOf(request), {
           wishes: readQuery(request.query, postingQuery),
           transaction: transactionOf(request),
         });
+        // Somebody else may have been quicker.
+        if (isConditional && !isNew) checkConditions(request, await presentTag(name, id));
         const path = messagePath('queue', name, id);
         return {
           status: isNew ? 201 : 200,

@@ -91,11 +91,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     };
   }
 
-  /** A link that was used takes nothing more, and says so to whoever asks for its methods. */
-  const withheldOnceUsed =
+  /** A link that was used, or is over, takes nothing more, and says so to whoever asks for its methods. */
+  const withheldWhenDone =
     (batch: boolean): NonNullable<Route['withheld']> =>
-    async ({ name = '', token = '' }) =>
-      (await once.look({ kind, name, batch }, token))?.state === 'used' ? ['POST'] : [];
+    async ({ name = '', token = '' }) => {
+      const look = await once.look({ kind, name, batch }, token);
+      return look === undefined || look.state === 'unused' ? [] : ['POST'];
+    };
 
   function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
     const scopeOf = (request: Request): OnceScope => ({ kind, name: nameOf(request), batch });
@@ -121,7 +123,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           if (outcome === undefined) throw forged();
           const links = [createNext(scope, outcome.next)];
           if (outcome.state === 'used') {
-            throw new Problem('link-used', 'a message was posted to this link before', {
+            throw new Problem('link-used', `a ${batch ? 'batch' : 'message'} was posted to this link before`, {
               headers: { Allow: 'GET, HEAD, OPTIONS' },
               links,
             });
@@ -186,7 +188,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       title: `A create-next link ${of}`,
       area: AREA,
       operations: oneOff(false),
-      withheld: withheldOnceUsed(false),
+      withheld: withheldWhenDone(false),
     },
     {
       resource: paths.batchOnce[kind],
@@ -200,7 +202,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
       title: `A create-next link for a batch ${of}`,
       area: AREA,
       operations: oneOff(true),
-      withheld: withheldOnceUsed(true),
+      withheld: withheldWhenDone(true),
     },
   ];
 }

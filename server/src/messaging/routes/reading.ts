@@ -71,7 +71,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
-      return answerWith(request, views, { several: max !== undefined, links: () => links, extra });
+      return answerWith(request, views, { several: max !== undefined, links: () => links, extra, wait });
     },
   };
 

@@ -56,7 +56,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const views = taken.map((message) =>
           viewOf(messaging, queue, message, { state, deliveries: message.deliveries }),
         );
-        return answerWith(request, views, { several, links });
+        return answerWith(request, views, { several, links, wait: wanted.wait });
       },
     },
     GET: {
@@ -68,7 +68,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const views = found.map(({ message, delivery }) =>
           viewOf(messaging, queue, message, { state: 'available', deliveries: delivery?.tries ?? 0 }),
         );
-        return answerWith(request, views, { several, links });
+        return answerWith(request, views, { several, links, wait: wanted.wait });
       },
     },
   };
@@ -84,7 +84,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
         const token = wanted.transaction === undefined ? message.token : undefined;
         return viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token });
       });
-      return answerWith(request, views, { several, links });
+      return answerWith(request, views, { several, links, wait: wanted.wait });
     },
   };
 

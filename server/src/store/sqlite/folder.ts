@@ -9,6 +9,7 @@ import {
   openSync,
   rmdirSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Problem } from '../../problems.ts';
@@ -20,6 +21,7 @@ export function prepareFolder(folder: string): readonly string[] {
   const made: string[] = [];
   try {
     makeFolder(resolve(folder), made);
+    if (!statSync(folder).isDirectory()) throw new Error('it is a file');
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return made;
   } catch (error) {
