@@ -91,6 +91,20 @@ test('claims of large messages that have to run again are not put off for what t
   close();
 });
 
+test('claims that were put off come before those that no group has taken yet', () => {
+  const { db, claim, serve, answered, close } = open();
+  const body = new Uint8Array(40 * 1024 * 1024);
+  for (const dest of [1, 2]) store(db, { id: 2 * dest, dest, body });
+  claim(0, { destination: 1 });
+  claim(1, { destination: 2 });
+  claim(2, { destination: 3, max: 512 });
+  for (const number of [0, 1, 2]) {
+    serve();
+    assert.deepEqual(answered(), [number]);
+  }
+  close();
+});
+
 test('claims that want many messages are shared among groups, each in its order', () => {
   const { db, claim, serve, answered, close } = open();
   for (let id = 2; id <= 20; id += 2) store(db, { id });

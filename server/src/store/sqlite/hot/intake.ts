@@ -134,12 +134,12 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
     }
   }
 
-  function answerClaims({ claims, job }: ClaimsTogether): void {
+  function answerClaims({ claims, job }: ClaimsTogether, putOff: WaitingClaim[]): void {
     for (const [index, each] of claims.entries()) {
       if (job.error !== undefined) outcomes.failed(each.call, job.error);
       else {
         const found = job.outcome?.[index];
-        if (found === undefined) waiting.push(each);
+        if (found === undefined) putOff.push(each);
         else outcomes.claimed(each.call, found);
       }
     }
@@ -169,7 +169,10 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
     answer() {
       answerAll(settlements, outcomes.settled);
       answerAll(posts, outcomes.posted);
-      for (const each of claims) answerClaims(each);
+      const putOff: WaitingClaim[] = [];
+      for (const each of claims) answerClaims(each, putOff);
+      // Ahead of those that came later: the first of a group never goes away without an outcome, so that none waits for ever.
+      if (putOff.length > 0) waiting = [...putOff, ...waiting];
       answerAll(steps, outcomes.forgot);
       settlements = [];
       posts = [];
