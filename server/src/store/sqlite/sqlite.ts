@@ -16,6 +16,7 @@ import { isLockedOut, lockFolder } from './folder-lock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { openHotCalls } from './hot/calls.ts';
 import { createMessages } from './hot/messages.ts';
+import { createVolatileRoom } from './hot/volatile-room.ts';
 import { createRoomKeeping } from './room.ts';
 import { createTurn, createTurnMemory } from './turn.ts';
 
@@ -60,10 +61,19 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
     // Numbers of arrival come from the same counter as ids: it only ever rises, also over restarts.
     db.function('next_arrival', () => ids.next());
     const dialect = sqliteDialect('next_arrival()');
+    const room = createRoomKeeping(disk, passiveCheckpoint(db));
+    const volatileRoom = createVolatileRoom(db);
     const group = createGroupCommit(createConnection(db), dialect, {
       turn: createTurn(turnMemory),
-      ...createRoomKeeping(disk, passiveCheckpoint(db)),
-      committed: checkpointer.committed,
+      refuseGrowth() {
+        volatileRoom.look();
+        return room.refuseGrowth();
+      },
+      full: room.full,
+      committed(jobs, bytes) {
+        volatileRoom.wrote(bytes);
+        checkpointer.committed(jobs, bytes);
+      },
     });
     await group.transaction((tx) => migrate(tx, 'sqlite'));
     const secret = await group.transaction(readSecret);
@@ -94,7 +104,7 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
     return {
       engine: 'sqlite',
       dialect,
-      messages: createMessages(group, hot),
+      messages: createMessages(group, hot, volatileRoom),
       now,
       transaction: run,
       read: run,

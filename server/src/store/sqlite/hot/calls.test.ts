@@ -33,6 +33,17 @@ test('what is called before the store closes is still carried out', async () => 
   await again.close();
 });
 
+test('a call that cannot be written is told so, and nothing waits for it', async () => {
+  const store = await openSqlite(temporaryFolder({ inMemory: true }));
+  const on = using(store);
+  const queue = await on.create('queue');
+  const unwritable = { length: 3 } as never;
+  await assert.rejects(on.post(queue, [on.message({ contentType: unwritable })]), TypeError);
+  assert.equal(await on.post(queue, [on.message({ contentType: 'new/text' })]), 'stored');
+  assert.equal((await on.claim(queue))[0]?.contentType, 'new/text');
+  await store.close();
+});
+
 test('more than may wait is refused, and the rest is carried out', async (t) => {
   const store = await openSqlite(temporaryFolder({ inMemory: true }));
   t.after(() => store.close());

@@ -106,11 +106,13 @@ export async function openHotCalls({ setup, nextArrival, committed }: HotCallsOp
   ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const number = freeNumbers.pop() ?? waiting.length;
+      const written: Call<Question> = { number, kind, question };
+      // Before anybody waits for it: should writing fail, for want of memory for example, the caller alone is told.
+      const isWritten = unwritten.length === 0 && write(written);
       waiting[number] = { asked, bytes, unpack: kind.unpack, resolve, reject };
       waitingBytes += bytes;
       if (waitingCalls++ === 0) store.keepAlive(true);
-      const written: Call<Question> = { number, kind, question };
-      if (unwritten.length === 0 && write(written)) publishSoon();
+      if (isWritten) publishSoon();
       else unwritten.push(written as unknown as Call<never>);
     });
   }

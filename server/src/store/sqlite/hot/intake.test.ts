@@ -53,7 +53,7 @@ function open() {
     outcomes.release();
     return numbers;
   };
-  return { db, calls, claim, serve, answered, close: () => port1.close() };
+  return { db, intake, calls, claim, serve, answered, close: () => port1.close() };
 }
 
 test('claims wait while large messages are on their way, and go on when these are taken', () => {
@@ -68,6 +68,40 @@ test('claims wait while large messages are on their way, and go on when these ar
   assert.equal(serve(), 1);
   assert.equal(serve(), 0);
   assert.deepEqual(answered(), [3, 4, 5]);
+  close();
+});
+
+test('claims of large messages that have to run again are not put off for what they found the first time', () => {
+  const { db, intake, claim, close } = open();
+  const body = new Uint8Array(40 * 1024 * 1024);
+  for (const dest of [1, 2]) {
+    store(db, { id: 2 * dest, dest, body });
+    claim(dest, { destination: dest });
+  }
+  const jobs = intake.take();
+  for (const _ of ['together', 'again, after a rollback']) {
+    db.exec('BEGIN');
+    for (const job of jobs) job.outcome = job.run();
+    assert.deepEqual(
+      jobs.map(({ outcome }) => (outcome as unknown[]).map((found) => found !== undefined)),
+      [[true], [false]],
+    );
+    db.exec('ROLLBACK');
+  }
+  close();
+});
+
+test('claims that were put off come before those that no group has taken yet', () => {
+  const { db, claim, serve, answered, close } = open();
+  const body = new Uint8Array(40 * 1024 * 1024);
+  for (const dest of [1, 2]) store(db, { id: 2 * dest, dest, body });
+  claim(0, { destination: 1 });
+  claim(1, { destination: 2 });
+  claim(2, { destination: 3, max: 512 });
+  for (const number of [0, 1, 2]) {
+    serve();
+    assert.deepEqual(answered(), [number]);
+  }
   close();
 });
 

@@ -48,10 +48,13 @@ interface WaitingClaim {
   readonly claim: Claim;
 }
 
+/** What each of them found. Undefined: there was no room for it, it has to come with the next group. */
+type ClaimedTogether = (FoundMessage[] | undefined)[];
+
 /** Claims on one destination, which share a job. */
 interface ClaimsTogether {
   readonly claims: WaitingClaim[];
-  readonly job: HotJob<(FoundMessage[] | undefined)[]>;
+  readonly job: HotJob<ClaimedTogether>;
 }
 
 export interface Intake {
@@ -117,23 +120,26 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
       else together.push(each);
     }
     waiting = waiting.slice(taken);
-    // A job that has to run again finds less of it; who gets nothing for that reason comes with the next group.
-    const room = { bytes: MOST_CLAIMED_BYTES };
+    const room = { bytes: 0 };
     for (const together of byDestination.values()) {
       const asked = together.map((each) => each.claim);
-      claims.push({
-        claims: together,
-        job: hotJob(() => claim(asked, room), { bytes: ROW_BYTES * asked.length }),
-      });
+      const isFirst = claims.length === 0;
+      const run = (): ClaimedTogether => {
+        // Jobs may have to run again. The first finds all the room each time, so that it has an outcome or fails: were there
+        // none left, it would be put off, and fail and be put off again as long as what made it fail lasts.
+        if (isFirst) room.bytes = MOST_CLAIMED_BYTES;
+        return claim(asked, room);
+      };
+      claims.push({ claims: together, job: hotJob(run, { bytes: ROW_BYTES * asked.length }) });
     }
   }
 
-  function answerClaims({ claims, job }: ClaimsTogether): void {
+  function answerClaims({ claims, job }: ClaimsTogether, putOff: WaitingClaim[]): void {
     for (const [index, each] of claims.entries()) {
       if (job.error !== undefined) outcomes.failed(each.call, job.error);
       else {
         const found = job.outcome?.[index];
-        if (found === undefined) waiting.push(each);
+        if (found === undefined) putOff.push(each);
         else outcomes.claimed(each.call, found);
       }
     }
@@ -163,7 +169,10 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
     answer() {
       answerAll(settlements, outcomes.settled);
       answerAll(posts, outcomes.posted);
-      for (const each of claims) answerClaims(each);
+      const putOff: WaitingClaim[] = [];
+      for (const each of claims) answerClaims(each, putOff);
+      // Ahead of those that came later: the first of a group never goes away without an outcome, so that none waits for ever.
+      if (putOff.length > 0) waiting = [...putOff, ...waiting];
       answerAll(steps, outcomes.forgot);
       settlements = [];
       posts = [];

@@ -84,7 +84,11 @@ export function createLineWriter(memory: SharedArrayBuffer, mail: MessagePort, h
     writeWaiting(words, pack, item) {
       writeAt(ring.reserveWaiting(inRing(words)), words, pack, item);
     },
-    publish: ring.publish,
+    publish() {
+      // Each time: the ring's counters come round, and what was taken long ago would seem to be under way again.
+      forgetTaken();
+      return ring.publish();
+    },
     wake: ring.wake,
     largeBytesUnderWay() {
       forgetTaken();

@@ -3,8 +3,10 @@ import { mustPostAlone, postAlone } from '../../post-alone.ts';
 import { isVolatile, type MessageStore } from '../../store.ts';
 import type { GroupCommit } from '../group-commit.ts';
 import type { HotCalls } from './calls.ts';
+import type { VolatileRoom } from './volatile-room.ts';
 
-export function createMessages(group: GroupCommit, hot: HotCalls): MessageStore {
+/** `room`: as it was seen by the last transaction. */
+export function createMessages(group: GroupCommit, hot: HotCalls, room: VolatileRoom): MessageStore {
   return {
     post(posting) {
       let bytes = 0;
@@ -23,6 +25,7 @@ export function createMessages(group: GroupCommit, hot: HotCalls): MessageStore 
     claim: hot.claim,
     settle: hot.settle,
     forgetFinished: hot.forgetFinished,
-    hasVolatileRoom: hot.hasVolatileRoom,
+    // Each thread sees the room when it writes: volatile messages with limits or chosen ids take no hot path.
+    hasVolatileRoom: () => room.hasRoom && hot.hasVolatileRoom(),
   };
 }

@@ -58,6 +58,21 @@ test('records come out as they went in, also where the ring and its counters beg
   );
 });
 
+test('of a record that was begun and never ended nothing is seen', () => {
+  const ring = openRing();
+  write(ring, SIZE - 5, 1);
+  ring.writer.publish();
+  read(ring);
+  ring.reader.release();
+  // It would have to begin at the start of the ring.
+  assert.equal(ring.writer.reserve(10), 1);
+  assert.equal(ring.writer.publish(), false);
+  write(ring, 2, 7);
+  write(ring, 10, 8);
+  ring.writer.publish();
+  assert.deepEqual([read(ring), read(ring), read(ring)], [[2, 7], [10, 8], undefined]);
+});
+
 test('what is full has room again when it was released, not when it was read', () => {
   const ring = openRing();
   let records = 0;

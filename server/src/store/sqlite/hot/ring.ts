@@ -58,6 +58,8 @@ export function createRingWriter(memory: SharedArrayBuffer): RingWriter {
   let written = Atomics.load(counts, PUBLISHED);
   let published = written;
   let start = 0;
+  /** Words before it, at the end of the ring, that had too little room for it. */
+  let skipped = 0;
 
   function reserve(wanted: number): number | undefined {
     const length = wanted + 1;
@@ -67,11 +69,13 @@ export function createRingWriter(memory: SharedArrayBuffer): RingWriter {
     if (length <= toEnd) {
       if (length > free) return undefined;
       start = at;
+      skipped = 0;
       return at + 1;
     }
     if (toEnd + length > free) return undefined;
     words[at] = GO_ON_AT_START;
-    written = (written + toEnd) | 0;
+    // Counted when the record ends: should whoever writes it fail, nothing of it is ever shown.
+    skipped = toEnd;
     start = 0;
     return 1;
   }
@@ -93,7 +97,7 @@ export function createRingWriter(memory: SharedArrayBuffer): RingWriter {
     reserve,
     end(at) {
       words[start] = at - start;
-      written = (written + at - start) | 0;
+      written = (written + skipped + at - start) | 0;
       return written;
     },
     isReleased: (end) => ((Atomics.load(counts, RELEASED) - end) | 0) >= 0,
