@@ -1,5 +1,6 @@
 /** Bytes that are appended at one end and dropped at the other, in linear time however they are cut. */
 export interface ByteQueue {
+  /** The bytes belong to the queue from then on. */
   push(chunk: Buffer): void;
   /** Takes bytes off the front. */
   drop(count: number): void;
@@ -13,21 +14,32 @@ export interface ByteQueue {
 
 /** Makes an empty queue. */
 export function createByteQueue(): ByteQueue {
-  let store = Buffer.alloc(0);
+  let store: Buffer = Buffer.alloc(0);
+  /** Whether it was made here, and may be written to. */
+  let isOwn = true;
   let start = 0;
   let end = 0;
 
   return {
     push(chunk) {
+      if (start === end) {
+        // Nearly always all comes in one piece, which is used where it lies.
+        store = chunk;
+        isOwn = false;
+        start = 0;
+        end = chunk.length;
+        return;
+      }
       const needed = end - start + chunk.length;
       if (end + chunk.length > store.length) {
         // Move to the front only when that frees at least half of the store, else double it: both keep the cost of
         // moving in proportion to what was pushed.
-        if (needed <= store.length / 2) store.copy(store, 0, start, end);
+        if (isOwn && needed <= store.length / 2) store.copy(store, 0, start, end);
         else {
-          const larger = Buffer.allocUnsafeSlow(Math.max(needed * 2, 1024));
+          const larger = Buffer.allocUnsafeSlow(Math.max(needed, store.length * 2, 1024));
           store.copy(larger, 0, start, end);
           store = larger;
+          isOwn = true;
         }
         end -= start;
         start = 0;

@@ -31,6 +31,9 @@ export interface IncomingBody {
 
 const EMPTY = Buffer.alloc(0);
 
+/** Up to this size an announced body gets its room at once. Memory that nothing was written to is none. */
+const ROOM_AT_ONCE = 256 * 1024;
+
 export function createBodyBudget(limits: BodyLimits): BodyBudget {
   let buffered = 0;
 
@@ -51,7 +54,7 @@ export function createBodyBudget(limits: BodyLimits): BodyBudget {
         if (buffered + piece.length > limits.buffered) throw busy();
         buffered += piece.length;
         if (size + piece.length > room.length) {
-          const enough = Math.max(size + piece.length, room.length * 2);
+          const enough = Math.max(size + piece.length, room.length * 2, expected === undefined ? 0 : ROOM_AT_ONCE);
           const larger = Buffer.allocUnsafeSlow(Math.min(enough, expected ?? limits.body));
           room.copy(larger, 0, 0, size);
           room = larger;
