@@ -61,10 +61,6 @@ export class Exchange {
     return this.#incoming === undefined && this.#problem === undefined;
   }
 
-  get isAnswered(): boolean {
-    return this.#answered;
-  }
-
   /** The whole body, or a promise of it. Throws or rejects with what the client is to be told. */
   body(): Buffer | Promise<Buffer> {
     if (this.#problem !== undefined) throw this.#problem;
