@@ -14,7 +14,9 @@ export interface Connection {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const LENGTH = /\r\ncontent-length: *(\d+)/i;
+/** As most servers write it. */
+const LENGTH = '\r\nContent-Length: ';
+const LENGTH_OF_OTHERS = /\r\ncontent-length: *(\d+)/i;
 /** Every connection reads into the same memory: what is read is looked at before anything else is read. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1024);
 
@@ -49,7 +51,7 @@ export function openConnection(port: number): Promise<Connection> {
         if (headLength < 0) return;
         body = end < 0 ? head.length - headLength - 4 : length - end - 4;
         status = Number(head.slice(9, 12));
-        left = status === 204 ? 0 : Number(LENGTH.exec(head.slice(0, headLength))?.[1] ?? 0);
+        left = status === 204 ? 0 : contentLength(head, headLength);
         wholeHead = head;
         head = '';
       }
@@ -77,6 +79,13 @@ export function openConnection(port: number): Promise<Connection> {
   });
 }
 
+function contentLength(text: string, headLength: number): number {
+  const at = text.indexOf(LENGTH);
+  // Reading stops at the end of the line.
+  if (at >= 0 && at < headLength) return Number.parseInt(text.slice(at + LENGTH.length, headLength), 10);
+  return Number(LENGTH_OF_OTHERS.exec(text.slice(0, headLength))?.[1] ?? 0);
+}
+
 /** Opens many, a few at a time so that no backlog overflows. */
 export async function openConnections(ports: readonly number[], count: number): Promise<Connection[]> {
   const connections: Connection[] = [];
@@ -94,9 +103,9 @@ export interface RequestParts {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes of body; 0: none. */
-  readonly bodyBytes?: number;
+  readonly bodyBytes?: number | undefined;
   /** Or the body itself. */
-  readonly body?: string;
+  readonly body?: string | undefined;
 }
 
 /** The request as it goes over the wire, made once and sent many times. */

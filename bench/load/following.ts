@@ -1,5 +1,5 @@
 /** Clients that are led by links: each request goes where the last answer said. */
-import { type Connection, openConnections } from './connection.ts';
+import { type Connection, openConnections, requestBytes } from './connection.ts';
 import type { FloodResult } from './flood.ts';
 
 export interface Step {
@@ -65,54 +65,85 @@ function lead(
   onMessages: (count: number, took: number) => void,
   fail: (error: Error) => void,
 ): void {
+  const first = begin && prepare(begin);
+  const prepared = cycle.map(prepare);
   /** The place in the cycle; -1: the beginning. */
-  let place = begin === undefined ? 0 : -1;
+  let place = first === undefined ? 0 : -1;
+  let current = first ?? (prepared[0] as PreparedStep);
   let begun = performance.now();
-  const stepAt = (): Step => (place < 0 ? begin : cycle[place]) as Step;
-  const bodies = new Map([...(begin ? [begin] : []), ...cycle].map((step) => [step, bodyOf(step)]));
 
-  const send = (head: string): void => {
-    const step = stepAt();
-    const path = 'path' in step.to ? step.to.path : pathOfLink(head, step.to.rel) + (step.to.query ?? '');
-    connection.send(requestOf(step, path, bodies.get(step) as Buffer));
+  const go = (next: number, head: string): void => {
+    place = next;
+    current = (next < 0 ? first : prepared[next]) as PreparedStep;
+    connection.send(current.requestAfter(head));
   };
   connection.onLost = fail;
   connection.onAnswer = (status, head) => {
-    const step = stepAt();
+    const { step } = current;
     try {
       if (endsWith204 && status === 204) {
-        place = begin === undefined ? 0 : -1;
-      } else if (status !== step.status) {
-        throw new Error(`${step.method} ${JSON.stringify(step.to)} was answered ${status} instead of ${step.status}`);
-      } else {
-        const now = performance.now();
-        if (step.messages > 0) {
-          onMessages(step.messages, now - begun);
-          begun = now;
-        }
-        place = (place + 1) % cycle.length;
+        go(first === undefined ? 0 : -1, head);
+        return;
       }
-      send(head);
+      if (status !== step.status) {
+        throw new Error(`${step.method} ${JSON.stringify(step.to)} was answered ${status} instead of ${step.status}`);
+      }
+      if (step.messages > 0) {
+        const now = performance.now();
+        onMessages(step.messages, now - begun);
+        begun = now;
+      }
+      go(place + 1 === prepared.length ? 0 : place + 1, head);
     } catch (error) {
       fail(error as Error);
     }
   };
-  send('');
+  go(place, '');
 }
 
-const bodyOf = ({ body, bodyBytes = 0 }: Step): Buffer =>
-  body === undefined ? Buffer.alloc(bodyBytes, 'x') : Buffer.from(body);
-
-function requestOf({ method, headers = {} }: Step, path: string, body: Buffer): Buffer {
-  let lines = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\n`;
-  for (const name in headers) lines += `${name}: ${headers[name]}\r\n`;
-  return Buffer.concat([Buffer.from(`${lines}\r\n`, 'latin1'), body]);
+interface PreparedStep {
+  readonly step: Step;
+  /** The request that follows an answer with this head. It is good until the next one of this step is asked for. */
+  requestAfter(head: string): Buffer;
 }
+
+/**
+ * Most links of one relation are equally long, so the request is made once and a new path written over the old one: a
+ * client sends nothing before its last request was answered, and what was answered has been sent.
+ */
+export function prepare(step: Step): PreparedStep {
+  const { method, to, headers = {}, bodyBytes, body } = step;
+  const requestTo = (path: string): Buffer => requestBytes({ method, path, headers, bodyBytes, body });
+  if ('path' in to) {
+    const request = requestTo(to.path);
+    return { step, requestAfter: () => request };
+  }
+  const { rel, query = '' } = to;
+  const end = endOfLink(rel);
+  const pathAt = method.length + 1;
+  let length = -1;
+  let request: Buffer = Buffer.alloc(0);
+  return {
+    step,
+    requestAfter(head) {
+      const path = pathBefore(end, head);
+      if (path.length === length) request.write(path, pathAt, 'latin1');
+      else {
+        request = requestTo(path + query);
+        length = path.length;
+      }
+      return request;
+    },
+  };
+}
+
+const endOfLink = (rel: string): string => `>; rel="${rel}"`;
 
 /** The path of a link in the head of an answer, whose links are absolute. */
-export function pathOfLink(head: string, rel: string): string {
-  const end = head.indexOf(`>; rel="${rel}"`);
-  if (end < 0) throw new Error(`there is no link "${rel}" in\n${head}`);
-  const href = head.slice(head.lastIndexOf('<', end) + 1, end);
-  return href.slice(href.indexOf('/', 'http://'.length));
+export const pathOfLink = (head: string, rel: string): string => pathBefore(endOfLink(rel), head);
+
+function pathBefore(endOfLink: string, head: string): string {
+  const end = head.indexOf(endOfLink);
+  if (end < 0) throw new Error(`there is no link that ends with ${endOfLink} in\n${head}`);
+  return head.slice(head.indexOf('/', head.lastIndexOf('<', end) + '<http://'.length), end);
 }
