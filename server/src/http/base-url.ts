@@ -23,8 +23,12 @@ export function baseOf(exchange: Exchange, options: BaseUrlOptions): string {
     host = forwarded.host === undefined ? host : checked(forwarded.host);
     scheme = forwarded.scheme ?? scheme;
   }
-  return `${scheme}://${host}`;
+  if (scheme !== last.scheme || host !== last.host) last = { scheme, host, base: `${scheme}://${host}` };
+  return last.base;
 }
+
+/** The base that was made last: most clients see the same, and what is written with it need not be looked at again. */
+let last = { scheme: '', host: '', base: '' };
 
 function isFrom({ remoteAddress }: Exchange, addresses: readonly string[]): boolean {
   return remoteAddress !== undefined && addresses.includes(remoteAddress.replace(/^::ffff:/, ''));

@@ -1,6 +1,7 @@
 /** The Link header field (RFC 8288): written for every answer, read from requests and from other services' answers. */
 import { Problem } from '../problems.ts';
 import { atEnd, type Parameter, readParameters, skipSpaces } from './field-reader.ts';
+import { type CleanValue, NOT_IN_A_VALUE } from './protocol/fields.ts';
 
 /** A link to be written. `method` stands in bodies only: the header has no place for it. */
 export interface Link {
@@ -41,7 +42,11 @@ const dirtyUriCharacters = /[^!#-;=?-Z[\]_a-z~]+/g;
  * Writes one Link field value. Whatever the strings contain, the result is printable ASCII and reads back. Paths become
  * absolute with the base.
  */
-export function formatLinks(links: readonly Link[], base = ''): string {
+export function formatLinks(links: readonly Link[], base = ''): CleanValue {
+  if (base !== lastBase) {
+    if (NOT_IN_A_VALUE.test(base)) throw new Error(`no link can begin with ${JSON.stringify(base)}`);
+    lastBase = base;
+  }
   let value = '';
   for (const { href, rel, type, title } of links) {
     if (value !== '') value += ', ';
@@ -49,8 +54,11 @@ export function formatLinks(links: readonly Link[], base = ''): string {
     if (type !== undefined) value += `; type=${quote(type)}`;
     if (title !== undefined) value += printable.test(title) ? `; title=${quote(title)}` : `; title*=${extended(title)}`;
   }
-  return value;
+  return value as CleanValue;
 }
+
+/** The base that was found to be one last: nearly all links have the same. */
+let lastBase = '';
 
 function uri(href: string): string {
   return cleanUri.test(href) ? href : href.toWellFormed().replace(dirtyUriCharacters, percentEncode);

@@ -7,6 +7,7 @@ import { formatLinks } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { parsePrefer } from './prefer.ts';
 import { problemAnswer } from './problem-answer.ts';
+import { NO_LINES, withField } from './protocol/answer-head.ts';
 import type { Exchange } from './protocol/exchange.ts';
 import type { RequestHead } from './protocol/head.ts';
 
@@ -33,13 +34,16 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
 
   const links =
     answer.document === undefined ? (answer.links ?? []) : [...answer.document.links, ...(answer.links ?? [])];
-  if (links.length > 0) headers.push('Link', formatLinks(links, base));
+  const link = links.length > 0 ? formatLinks(links, base) : undefined;
   if (answer.templates !== undefined && answer.templates.length > 0) {
     const templates = answer.templates.map(({ rel, href }) => `"${absolute(href)}"; rel="${rel}"`);
     headers.push('Link-Template', templates.join(', '));
   }
 
-  if (answer.stream !== undefined) return writeStream(exchange, headers, answer.stream);
+  if (answer.stream !== undefined) {
+    if (link !== undefined) headers.push('Link', link);
+    return writeStream(exchange, headers, answer.stream);
+  }
   const isSafe = head.method === 'GET' || head.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
@@ -70,7 +74,7 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
     checkShown(head, etag);
     if (isNotModified(head, etag)) status = 304;
   }
-  exchange.answer(status, headers, content?.body);
+  exchange.answer(status, headers, content?.body, link === undefined ? NO_LINES : withField(NO_LINES, 'Link', link));
   return undefined;
 }
 

@@ -13,10 +13,17 @@ export interface OnceToken {
   readonly expires: number;
 }
 
+/** What tokens are signed for: made from the address they belong to, so that none can be carried to another one. */
+export interface TokenScope {
+  readonly key: string;
+}
+
 export interface OnceTokens {
-  write(token: OnceToken, scope: string): string;
+  /** Costs about as much as two signatures, so it is worth keeping. */
+  scope(address: string): TokenScope;
+  write(token: OnceToken, scope: TokenScope): string;
   /** Undefined when this service did not sign it for this scope. */
-  read(text: string, scope: string): OnceToken | undefined;
+  read(text: string, scope: TokenScope): OnceToken | undefined;
 }
 
 const FORM = /^([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{22})$/;
@@ -33,18 +40,26 @@ function written(expires: number): string {
   return lastExpiry.text;
 }
 
-/** The scope is the address the link belongs to, so that a token cannot be carried to another destination. */
-export function createOnceTokens(secret: Buffer): OnceTokens {
-  const key = createHmac('sha256', secret).update('create-next links').digest('base64url');
-  // One hash over key and text, of which half is shown: nobody can go on from what is not shown, so this is as good as an
-  // HMAC here, and takes a third of its time.
-  const sign = (payload: string, scope: string): string =>
-    hash('sha256', `${key}\n${scope}\n${payload}`, 'base64url').slice(0, SIGNATURE);
-  // A client nearly always comes back with the link it was given last. A signature costs a twentieth of a post.
-  const latest = new Map<number, { readonly text: string; readonly token: OnceToken; readonly scope: string }>();
+/** 132 bits: as long as a signature. Key and payload nearly always fill one block of the hash, and not two. */
+const KEY = 22;
 
-  function remember(text: string, token: OnceToken, scope: string): void {
-    latest.set(token.chain, { text, token, scope });
+/** A token as it was written last in its chain. */
+interface Issued {
+  readonly text: string;
+  readonly token: OnceToken;
+  readonly key: string;
+}
+
+export function createOnceTokens(secret: Buffer): OnceTokens {
+  // One hash over key and text, of which half is shown: nobody can go on from what is not shown, so this is as good as an
+  // HMAC here, and takes a third of its time. All keys have the same length, so nothing need stand behind them.
+  const sign = (payload: string, { key }: TokenScope): string =>
+    hash('sha256', key + payload, 'base64url').slice(0, SIGNATURE);
+  // A client nearly always comes back with the link it was given last. A signature costs a twentieth of a post.
+  const latest = new Map<number, Issued>();
+
+  function remember(issued: Issued): void {
+    latest.set(issued.token.chain, issued);
     if (latest.size <= REMEMBERED_CHAINS) return;
     for (const oldest of latest.keys()) {
       latest.delete(oldest);
@@ -53,17 +68,20 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
   }
 
   return {
+    scope: (address) => ({
+      key: createHmac('sha256', secret).update(`create-next links of ${address}`).digest('base64url').slice(0, KEY),
+    }),
     write(token, scope) {
       const { chain, n, messageId, expires } = token;
       const payload = `${chain.toString(36)}.${n.toString(36)}.${messageId.toString(36)}.${written(expires)}`;
       const text = `${payload}.${sign(payload, scope)}`;
-      remember(text, token, scope);
+      remember({ text, token, key: scope.key });
       return text;
     },
     read(text, scope) {
       // The chain comes first, and reading stops at the point behind it.
       const known = latest.get(Number.parseInt(text, 36));
-      if (known !== undefined && known.text === text && known.scope === scope) return known.token;
+      if (known !== undefined && known.text === text && known.key === scope.key) return known.token;
       const parts = FORM.exec(text);
       if (parts === null) return undefined;
       const [chain, n, messageId, expires] = parts.slice(1, 5).map((part) => Number.parseInt(part, 36)) as [

@@ -43,15 +43,12 @@ export const put: Step<'put'> = async (world, { to, id, content, wishes }) => {
   bind(world, expectation, await world.service.messaging.idOf(queue, id));
 };
 
-/** Where a link leads: the token is good for one destination, and for messages or batches only. */
-const scopeOf = (world: World, { to, batch }: Pick<HeldLink, 'to' | 'batch'>) => ({
-  kind: kindOf(to),
-  name: world.nameOf(to),
-  batch,
-});
+/** A token is good for one destination, and for messages or batches only. */
+const linksOf = ({ service }: World, { to, batch }: Pick<HeldLink, 'to' | 'batch'>) =>
+  service.messaging.once.of(kindOf(to), batch);
 
 export const issueLink: Step<'issue link'> = async (world, { client, to, batch }) => {
-  const token = world.service.messaging.once.issue(scopeOf(world, { to, batch }));
+  const token = linksOf(world, { to, batch }).issue(world.nameOf(to));
   world.clients[client]?.links.push({ to, batch, token, link: world.links.issue() });
 };
 
@@ -66,7 +63,7 @@ export const useLink: Step<'use link'> = async (world, { client, pick, count, wi
   const drafts = range(batch ? count : 1).map(() => ({ ...world.draft(wishes), volatile: false }));
   const before = world.links.stateOf(link);
   const outcome = await outcomeOf(
-    world.service.messaging.once.use(scopeOf(world, held), token, () => drafts.map(toPost), { wishes }),
+    linksOf(world, held).use(world.nameOf(to), token, () => drafts.map(toPost), { wishes }),
   );
   const messages = before === 'unused' ? modelPost(world, to, drafts) : undefined;
   if (before === 'unused' && messages === undefined) {
@@ -89,7 +86,7 @@ export const lookAtLink: Step<'look at link'> = async (world, { client, pick }) 
   const held = choose(world.clients[client]?.links ?? [], allLinks(world), pick);
   if (held === undefined) return;
   const state = world.links.stateOf(held.link);
-  const found = await world.service.messaging.once.look(scopeOf(world, held), held.token);
+  const found = await linksOf(world, held).look(world.nameOf(held.to), held.token);
   if (state === 'forgotten') return;
   assert.equal(found?.state, state);
   if (found?.state === 'used') assert.deepEqual(found.ids, held.link.used?.ids);

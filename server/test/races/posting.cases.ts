@@ -32,12 +32,13 @@ export function postingRaces(nodes: () => Nodes): void {
       it(`sixteen uses of one create-next link for a ${what}: one is stored, and every loser's fresh link works`, async () => {
         const destination = await create(nodes(), kind);
         const start = kind === 'topic' ? await nodes().node(0).reading.position(destination) : '';
-        const scope = { kind, name: destination.name, batch };
+        const { name } = destination;
+        const links = (turn: number) => nodes().node(turn).once.of(kind, batch);
         const parcel = (text: string) => () => (batch ? [draft(text), draft(`${text}+`)] : [draft(text)]);
         const use = (token: string, turn: number, text: string) =>
-          nodes().node(turn).once.use(scope, token, parcel(text), { wishes: {} });
+          links(turn).use(name, token, parcel(text), { wishes: {} });
 
-        const token = nodes().node(0).once.issue(scope);
+        const token = links(0).issue(name);
         const outcomes = await race(SIXTEEN.map((turn) => () => use(token, turn, `first ${turn}`)));
         assert.deepEqual(tally(outcomes.map((outcome) => outcome?.state)), { posted: 1, used: 15 });
         const nexts = outcomes.map((outcome) => outcome?.next ?? assert.fail('forged'));
@@ -53,7 +54,7 @@ export function postingRaces(nodes: () => Nodes): void {
         if (batch) for (const text of texts) assert.ok(found.indexOf(text) < found.indexOf(`${text}+`), 'in order');
         const posted = outcomes[winner];
         assert.ok(posted?.state === 'posted');
-        assert.deepEqual(await nodes().node(1).once.look(scope, token), { state: 'used', ids: posted.ids });
+        assert.deepEqual(await links(1).look(name, token), { state: 'used', ids: posted.ids });
       });
     }
   }
@@ -103,12 +104,9 @@ export function postingRaces(nodes: () => Nodes): void {
 
   it('a used link is told from a full queue, whoever asks', async () => {
     const queue = await create(nodes(), 'queue', { 'max-length': 1 });
-    const scope = { kind: 'queue' as const, name: queue.name, batch: false };
-    const token = nodes().node(0).once.issue(scope);
-    const use = (turn: number) =>
-      nodes()
-        .node(turn)
-        .once.use(scope, token, () => [draft('x')], { wishes: {} });
+    const links = (turn: number) => nodes().node(turn).once.of('queue', false);
+    const token = links(0).issue(queue.name);
+    const use = (turn: number) => links(turn).use(queue.name, token, () => [draft('x')], { wishes: {} });
     const outcomes = await race(SIXTEEN.map((turn) => () => use(turn)));
     assert.deepEqual(tally(outcomes.map((outcome) => outcome?.state)), { posted: 1, used: 15 });
   });

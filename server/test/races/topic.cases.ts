@@ -46,8 +46,8 @@ export function topicRaces(nodes: () => Nodes): void {
           const node = nodes().node(poster + part);
           if (part % 4 !== 3) await post(node, topic, `${poster}.${part}`, { persistent: part % 2 === 0 });
           else {
-            const scope = { kind: 'topic' as const, name: topic.name, batch: poster % 2 === 0 };
-            await node.once.use(scope, node.once.issue(scope), () => [draft(`${poster}.${part}`)], { wishes: {} });
+            const links = node.once.of('topic', poster % 2 === 0);
+            await links.use(topic.name, links.issue(topic.name), () => [draft(`${poster}.${part}`)], { wishes: {} });
           }
         }
       }),

@@ -1,6 +1,6 @@
 /** The head of an answer as text. */
 import { STATUS_CODES } from 'node:http';
-import { NOT_IN_A_VALUE } from './fields.ts';
+import { type CleanValue, NOT_IN_A_VALUE } from './fields.ts';
 
 /** How long a connection may be idle. Clients are told, so that they do not send into one that is being closed. */
 export const KEEP_ALIVE_SECONDS = 30;
@@ -29,8 +29,27 @@ function look(): void {
   ends = `${date}Connection: close\r\n\r\n`;
 }
 
-/** Names and values take turns in `fields`. `isLast`: the connection ends behind this answer. */
-export function answerHead(status: number, fields: readonly string[], isLast: boolean): string {
+declare const isWhole: unique symbol;
+
+/** Whole lines that hold nothing HTTP does not allow. They are not looked at again. */
+export type FieldLines = string & { readonly [isWhole]: true };
+
+export const NO_LINES = '' as FieldLines;
+
+/** One line more, with a value that its maker answers for. */
+export const withField = (lines: FieldLines, name: string, value: CleanValue | number): FieldLines =>
+  `${lines}${name}: ${value}\r\n` as FieldLines;
+
+/**
+ * Names and values take turns in `fields`; `lines` are added as they are. `isLast`: the connection ends behind this
+ * answer.
+ */
+export function answerHead(
+  status: number,
+  fields: readonly string[],
+  isLast: boolean,
+  lines: FieldLines = NO_LINES,
+): string {
   let text = statusLines.get(status) ?? `HTTP/1.1 ${status} \r\n`;
   for (let i = 0; i < fields.length; i += 2) {
     const value = fields[i + 1] as string;
@@ -39,5 +58,5 @@ export function answerHead(status: number, fields: readonly string[], isLast: bo
     text += `${fields[i]}: ${value}\r\n`;
   }
   look();
-  return text + (isLast ? ends : goesOn);
+  return text + lines + (isLast ? ends : goesOn);
 }

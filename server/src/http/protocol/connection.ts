@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { Problem } from '../../problems.ts';
-import { answerHead } from './answer-head.ts';
+import { answerHead, type FieldLines, withField } from './answer-head.ts';
 import type { BodyBudget } from './body.ts';
 import { type Carrier, Exchange, type OpenAnswer } from './exchange.ts';
 import { headersTooLarge, malformed } from './fields.ts';
@@ -185,13 +185,19 @@ export class Connection implements Carrier {
     if (!this.isClosed) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
   }
 
-  answer(exchange: Exchange, status: number, fields: readonly string[], content: Buffer | undefined): void {
+  answer(
+    exchange: Exchange,
+    status: number,
+    fields: readonly string[],
+    content: Buffer | undefined,
+    lines: FieldLines,
+  ): void {
     const isLast = this.#isLast(exchange);
     let head: string;
     let body: Buffer | undefined;
-    if (status === 204 || status === 304) head = answerHead(status, fields, isLast);
+    if (status === 204 || status === 304) head = answerHead(status, fields, isLast, lines);
     else {
-      head = answerHead(status, [...fields, 'Content-Length', String(content?.length ?? 0)], isLast);
+      head = answerHead(status, fields, isLast, withField(lines, 'Content-Length', content?.length ?? 0));
       if (exchange.head.method !== 'HEAD') body = content;
     }
     this.#write(head, body);

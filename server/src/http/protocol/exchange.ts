@@ -1,6 +1,7 @@
 /** One request and its answer. */
 import type { Socket } from 'node:net';
 import type { Problem } from '../../problems.ts';
+import { type FieldLines, NO_LINES } from './answer-head.ts';
 import type { IncomingBody } from './body.ts';
 import { malformed } from './fields.ts';
 import type { RequestHead } from './head.ts';
@@ -23,7 +24,13 @@ export interface Carrier {
   readonly saidGoodbye: boolean;
   /** Has the client send the body it has announced. */
   invite(): void;
-  answer(exchange: Exchange, status: number, fields: readonly string[], content: Buffer | undefined): void;
+  answer(
+    exchange: Exchange,
+    status: number,
+    fields: readonly string[],
+    content: Buffer | undefined,
+    lines: FieldLines,
+  ): void;
   openAnswer(exchange: Exchange, status: number, fields: readonly string[]): OpenAnswer;
 }
 
@@ -132,10 +139,10 @@ export class Exchange {
     return authorityOf(this.#carrier.socket);
   }
 
-  /** Answers, unless that was done before. Names and values take turns in `fields`. */
-  answer(status: number, fields: readonly string[], content?: Buffer): void {
+  /** Answers, unless that was done before. Names and values take turns in `fields`; `lines` are added as they are. */
+  answer(status: number, fields: readonly string[], content?: Buffer, lines: FieldLines = NO_LINES): void {
     if (this.#answered) return;
-    this.#carrier.answer(this, status, fields, content);
+    this.#carrier.answer(this, status, fields, content, lines);
     this.#finish();
   }
 

@@ -18,6 +18,12 @@ export interface Fields {
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What the value of a field cannot hold, in requests as in answers. */
 export const NOT_IN_A_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+
+declare const isClean: unique symbol;
+
+/** The value of a field that holds nothing of that, whatever it was made of: only who makes sure of it may say so. */
+export type CleanValue = string & { readonly [isClean]: true };
+
 const MOST_FIELDS = 1000;
 
 /** Of these only the first counts: a list of them means nothing. (Whoever cares that there are two looks at `raw`.) */

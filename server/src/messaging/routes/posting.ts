@@ -9,7 +9,6 @@ import { Problem } from '../../problems.ts';
 import { postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
-import type { OnceScope } from '../usecases/once.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
 import { AREA, type MessagingRouteOptions, nameOf, transactionOf, withheldFromClients } from './common.ts';
@@ -31,11 +30,12 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     body: Buffer.from(ids.map((id) => `${base}${pathOf(name, id)}\r\n`).join('')),
   });
 
-  const createNext = ({ name, batch }: OnceScope, token: string): Link => ({
+  const createNext = (batch: boolean, name: string, token: string): Link => ({
     rel: 'create-next',
     href: paths[batch ? 'createNextBatch' : 'createNext'][kind].href({ name, token }),
     method: 'POST',
   });
+  const onceLinks = { message: once.of(kind, false), batch: once.of(kind, true) };
 
   const postMessage: Operation = {
     summary: `Post a message to the ${kind}`,
@@ -70,6 +70,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
   };
 
   function issue(batch: boolean): Operation {
+    const links = onceLinks[batch ? 'batch' : 'message'];
     return {
       summary: `Obtain a one-off link for posting ${batch ? 'a batch' : 'a message'} at most once`,
       produces: [],
@@ -85,8 +86,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         }
         const name = nameOf(request);
         await posting.check(kind, name);
-        const scope = { kind, name, batch };
-        return { status: 200, links: [createNext(scope, once.issue(scope))] };
+        return { status: 200, links: [createNext(batch, name, links.issue(name))] };
       },
     };
   }
@@ -95,12 +95,13 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
   const withheldWhenDone =
     (batch: boolean): NonNullable<Route['withheld']> =>
     async ({ name = '', token = '' }) => {
-      const look = await once.look({ kind, name, batch }, token);
+      const look = await onceLinks[batch ? 'batch' : 'message'].look(name, token);
       return look === undefined || look.state === 'unused' ? [] : ['POST'];
     };
 
   function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
-    const scopeOf = (request: Request): OnceScope => ({ kind, name: nameOf(request), batch });
+    const own = onceLinks[batch ? 'batch' : 'message'];
+    const next = (name: string, token: string): Link[] => [createNext(batch, name, token)];
     const tokenOf = ({ parameters: { token = '' } }: Request): string => token;
     const forged = (): Problem => new Problem('not-found', 'this is no create-next link of this service');
     return {
@@ -113,15 +114,15 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         answers: { 200: 'Stored; the Link field has the next create-next link' },
         problems: ['not-found', 'link-used', 'link-over', 'destination-full', 'too-large', 'storage-full'],
         async handle(request) {
-          const scope = scopeOf(request);
+          const name = nameOf(request);
           const wishes = readQuery(request.query, postingQuery);
           const drafts = () => (batch ? draftsOf(request, options.maxBatch) : [draftOf(request)]);
-          const outcome = await once.use(scope, tokenOf(request), drafts, {
+          const outcome = await own.use(name, tokenOf(request), drafts, {
             wishes,
             transaction: transactionOf(request),
           });
           if (outcome === undefined) throw forged();
-          const links = [createNext(scope, outcome.next)];
+          const links = next(name, outcome.next);
           if (outcome.state === 'used') {
             throw new Problem('link-used', `a ${batch ? 'batch' : 'message'} was posted to this link before`, {
               headers: { Allow: 'GET, HEAD, OPTIONS' },
@@ -130,8 +131,8 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           }
           if (outcome.state === 'over') throw new Problem('link-over', 'this link was not used in its time', { links });
           const { ids } = outcome;
-          if (batch) return { status: 200, links, content: uriList(request, scope.name, ids) };
-          return { status: 200, links, headers: [['Content-Location', pathOf(scope.name, ids[0] ?? 0)]] };
+          if (batch) return { status: 200, links, content: uriList(request, name, ids) };
+          return { status: 200, links, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
         },
       },
       GET: {
@@ -143,17 +144,17 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           : { 303: 'Used; Location names its message', 204: 'Not used yet' },
         problems: ['not-found', 'link-over'],
         async handle(request) {
-          const scope = scopeOf(request);
-          const found = await once.look(scope, tokenOf(request));
+          const name = nameOf(request);
+          const found = await own.look(name, tokenOf(request));
           if (found === undefined) throw forged();
-          const self = createNext(scope, tokenOf(request));
-          if (found.state === 'unused') return { status: 204, links: [self] };
+          if (found.state === 'unused') return { status: 204, links: next(name, tokenOf(request)) };
           if (found.state === 'over') {
-            const links = [createNext(scope, once.issue(scope))];
-            throw new Problem('link-over', 'this link was not used in its time', { links });
+            throw new Problem('link-over', 'this link was not used in its time', {
+              links: next(name, own.issue(name)),
+            });
           }
-          if (batch) return { status: 200, content: uriList(request, scope.name, found.ids) };
-          return { status: 303, headers: [location(pathOf(scope.name, found.ids[0] ?? 0))] };
+          if (batch) return { status: 200, content: uriList(request, name, found.ids) };
+          return { status: 303, headers: [location(pathOf(name, found.ids[0] ?? 0))] };
         },
       },
     };

@@ -9,17 +9,10 @@
  * holder would take the winner's post for his own.
  */
 import type { Store } from '../../store/store.ts';
-import type { OnceToken, OnceTokens } from '../once-token.ts';
+import type { OnceToken, OnceTokens, TokenScope } from '../once-token.ts';
 import { batchOfLink, isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
 import type { Draft, Posting, PutOptions } from './posting.ts';
-
-/** What a link is for. */
-export interface OnceScope {
-  readonly kind: DestinationKind;
-  readonly name: string;
-  readonly batch: boolean;
-}
 
 export type OnceOutcome =
   | { readonly state: 'posted'; readonly ids: readonly number[]; readonly next: string }
@@ -32,15 +25,20 @@ export type OnceLook =
   | { readonly state: 'used'; readonly ids: readonly number[] };
 
 export interface Once {
-  issue(scope: OnceScope): string;
+  /** The links for single messages, or for batches, to destinations of a kind. */
+  of(kind: DestinationKind, batch: boolean): OnceLinks;
+}
+
+export interface OnceLinks {
+  issue(name: string): string;
   /** Undefined when the token is none of ours. The drafts are made only for a link that may still be used. */
   use(
-    scope: OnceScope,
+    name: string,
     token: string,
     drafts: () => readonly Draft[],
     options: PutOptions,
   ): Promise<OnceOutcome | undefined>;
-  look(scope: OnceScope, token: string): Promise<OnceLook | undefined>;
+  look(name: string, token: string): Promise<OnceLook | undefined>;
 }
 
 /**
@@ -50,56 +48,69 @@ export interface Once {
 const MARGIN = 86_400_000;
 const HOUR = 3_600_000;
 
-export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
-  const signed = ({ kind, name, batch }: OnceScope): string => `${kind}/${name}/${batch ? 'batch' : 'message'}`;
+/** Of how many destinations it is kept what their links are signed for. */
+const MOST_SCOPES = 1000;
 
-  function write(belongsTo: string, chain: number, n: number): string {
+export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
+  const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
+
+  function write(scope: TokenScope, chain: number, n: number): string {
     return tokens.write(
       { chain, n, messageId: store.nextId() * 2, expires: Math.floor(store.now() + lifetime) },
-      belongsTo,
+      scope,
     );
   }
 
-  const issue = (scope: OnceScope): string => write(signed(scope), store.nextId(), 1);
+  function of(kind: DestinationKind, batch: boolean): OnceLinks {
+    const scopes = new Map<string, TokenScope>();
 
-  const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
+    function scopeOf(name: string): TokenScope {
+      const known = scopes.get(name);
+      if (known !== undefined) return known;
+      const scope = tokens.scope(`${kind}/${name}/${batch ? 'batch' : 'message'}`);
+      if (scopes.size === MOST_SCOPES) scopes.clear();
+      scopes.set(name, scope);
+      return scope;
+    }
 
-  return {
-    issue,
-    async use(scope, text, drafts, options) {
-      const belongsTo = signed(scope);
-      const token = tokens.read(text, belongsTo);
-      if (token === undefined) return undefined;
-      const { chain, n, messageId, expires } = token;
-      const now = store.now();
-      if (expires <= now) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(scope) };
-      const remembered = Math.ceil((Math.max(expires, now + lifetime) + MARGIN) / HOUR) * HOUR;
-      const use = scope.batch
-        ? { chain, n, expires: remembered, batch: true as const }
-        : { chain, n, expires: remembered };
-      const { kind, name } = scope;
-      let parcel: readonly Draft[];
-      try {
-        parcel = drafts();
-      } catch (error) {
-        // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
-        if (await wasUsed(token)) return { state: 'used', next: issue(scope) };
-        throw error;
-      }
-      const { wishes, transaction } = options;
-      const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, transaction, once: { use, messageId } });
-      if (ids === undefined) return { state: 'used', next: issue(scope) };
-      // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
-      const next = transaction === undefined ? write(belongsTo, chain, n + 1) : issue(scope);
-      return { state: 'posted', ids, next };
-    },
-    async look(scope, text) {
-      const token = tokens.read(text, signed(scope));
-      if (token === undefined) return undefined;
-      if (!(await wasUsed(token))) return { state: token.expires <= store.now() ? 'over' : 'unused' };
-      const { chain, n, messageId } = token;
-      if (!scope.batch) return { state: 'used', ids: [messageId] };
-      return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };
-    },
-  };
+    const issue = (name: string): string => write(scopeOf(name), store.nextId(), 1);
+
+    return {
+      issue,
+      async use(name, text, drafts, { wishes, transaction }) {
+        const scope = scopeOf(name);
+        const token = tokens.read(text, scope);
+        if (token === undefined) return undefined;
+        const { chain, n, messageId, expires } = token;
+        const now = store.now();
+        if (expires <= now) return { state: (await wasUsed(token)) ? 'used' : 'over', next: issue(name) };
+        const remembered = Math.ceil((Math.max(expires, now + lifetime) + MARGIN) / HOUR) * HOUR;
+        const use = batch ? { chain, n, expires: remembered, batch } : { chain, n, expires: remembered };
+        let parcel: readonly Draft[];
+        try {
+          parcel = drafts();
+        } catch (error) {
+          // A used link answers 405 whatever the body, so it is looked up before a bad body is complained about.
+          if (await wasUsed(token)) return { state: 'used', next: issue(name) };
+          throw error;
+        }
+        const once = { use, messageId };
+        const ids = await posting.postOnce({ kind, name, drafts: parcel, wishes, transaction, once });
+        if (ids === 'once-used') return { state: 'used', next: issue(name) };
+        // A rollback makes this link free again, and the next of its chain must not be in anyone's hands then.
+        const next = transaction === undefined ? write(scope, chain, n + 1) : issue(name);
+        return { state: 'posted', ids, next };
+      },
+      async look(name, text) {
+        const token = tokens.read(text, scopeOf(name));
+        if (token === undefined) return undefined;
+        if (!(await wasUsed(token))) return { state: token.expires <= store.now() ? 'over' : 'unused' };
+        const { chain, n, messageId } = token;
+        if (!batch) return { state: 'used', ids: [messageId] };
+        return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };
+      },
+    };
+  }
+
+  return { of };
 }

@@ -43,6 +43,8 @@ export interface Parcel {
   readonly once?: { readonly use: OnceUse; readonly messageId: number };
 }
 
+export type OnceParcel = Parcel & Required<Pick<Parcel, 'once'>>;
+
 export type PutOptions = Pick<Parcel, 'wishes' | 'transaction'>;
 
 export interface PostingOptions {
@@ -57,11 +59,13 @@ export interface Posting {
   check(kind: DestinationKind, name: string): Promise<void>;
   /** Stores all or nothing; gives the ids in order. */
   post(parcel: Parcel): Promise<number[]>;
-  /** Like `post`, but undefined when the once-only link was used before. */
-  postOnce(parcel: Parcel): Promise<number[] | undefined>;
+  /** Like `post`, but under a once-only link, which may have been used before. */
+  postOnce(parcel: OnceParcel): Promise<number[] | 'once-used'>;
   /** True when the message is new, false when the same was posted before under this id. */
   put(queue: string, messageId: string, draft: Draft, options: PutOptions): Promise<boolean>;
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 const NO_FIELDS = '[]';
 /** How often a destination that vanishes between the look and the post is looked up again. */
@@ -95,11 +99,15 @@ export function createPosting(
     }));
   }
 
-  /** Stores a parcel; a destination that was deleted meanwhile is looked up, or made, once more. */
-  async function storeParcel(parcel: Parcel, ids: readonly number[]): Promise<PostOutcome> {
+  /**
+   * Stores a parcel and gives the ids, or tells that it repeats an id or a link. Throws when it is refused. A destination
+   * that was deleted meanwhile is looked up, or made, once more.
+   */
+  async function storeParcel(parcel: Parcel): Promise<number[] | 'name-known' | 'once-used'> {
     const { kind, name, messageName, once, transaction } = parcel;
+    const ids = newIds(parcel);
     refuseClients(kind, name);
-    let own: number | undefined;
+    const taking: { own?: number } = {};
     let wasFree = false;
     for (let attempt = 1; ; attempt++) {
       let destination = destinations.known(kind, name);
@@ -109,32 +117,37 @@ export function createPosting(
       }
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
-      const { limits } = destination;
-      const posting = {
-        destination: destination.id,
-        kind,
-        posted: now,
-        messages,
-        ...(messageName && { name: messageName }),
-        ...(once && { once: once.use }),
-        ...(limits && { limits }),
-      };
-      const outcome =
-        transaction === undefined
-          ? await store.messages.post(posting)
-          : await options.enlister.inTransaction(transaction, (tx, held) => {
-              own = held;
-              return postHeld(tx, { ...posting, held }, parcel);
-            });
+      const posting: Writable<StorePosting> = { destination: destination.id, kind, posted: now, messages };
+      if (messageName !== undefined) posting.name = messageName;
+      if (once !== undefined) posting.once = once.use;
+      if (destination.limits !== undefined) posting.limits = destination.limits;
+      const outcome = await (transaction === undefined
+        ? store.messages.post(posting)
+        : postInTransaction(transaction, posting, parcel, taking));
       if (outcome === 'stored') {
         if (transaction === undefined) announce(destination, messages);
-        return outcome;
+        return ids;
       }
       if (outcome === 'no-destination' && attempt < ATTEMPTS) destinations.forget(kind, name);
-      else if (!(await isFreeAgain(outcome, parcel, destination, own)) || wasFree) return outcome;
-      else wasFree = true;
+      else if (!(await isFreeAgain(outcome, parcel, destination, taking.own)) || wasFree) {
+        if (outcome === 'once-used' && once !== undefined) return outcome;
+        if (outcome === 'name-known' && messageName !== undefined) return outcome;
+        throw refusal(outcome, parcel);
+      } else wasFree = true;
     }
   }
+
+  /** Notes which transaction it was. */
+  const postInTransaction = (
+    transaction: string,
+    posting: StorePosting,
+    parcel: Parcel,
+    taking: { own?: number },
+  ): Promise<PostOutcome> =>
+    options.enlister.inTransaction(transaction, (tx, held) => {
+      taking.own = held;
+      return postHeld(tx, { ...posting, held }, parcel);
+    });
 
   /**
    * A repeat may be of a message that an open transaction holds. Nobody can be told that it was posted: a rollback would
@@ -202,19 +215,9 @@ export function createPosting(
       refuseClients(kind, name);
       if (!options.autoCreate) await destinations.get(kind, name);
     },
-    async post(parcel) {
-      const ids = newIds(parcel);
-      const outcome = await storeParcel(parcel, ids);
-      if (outcome === 'stored') return ids;
-      throw refusal(outcome, parcel);
-    },
-    async postOnce(parcel) {
-      const ids = newIds(parcel);
-      const outcome = await storeParcel(parcel, ids);
-      if (outcome === 'stored') return ids;
-      if (outcome === 'once-used') return undefined;
-      throw refusal(outcome, parcel);
-    },
+    // What has neither an id of its own nor a link cannot be a repeat.
+    post: (parcel) => storeParcel(parcel) as Promise<number[]>,
+    postOnce: (parcel) => storeParcel(parcel) as Promise<number[] | 'once-used'>,
     async put(queue, messageId, draft, { wishes, transaction }) {
       checkName(messageId, 'message id');
       const content = hashOfContent(draft.contentType, draft.body);
@@ -223,10 +226,7 @@ export function createPosting(
       const known = await contentOfOwnId(queue, messageId);
       if (known !== undefined && !known.equals(content)) throw refusal('name-taken', parcel);
       if (known !== undefined) return false;
-      const outcome = await storeParcel(parcel, newIds(parcel));
-      if (outcome === 'stored') return true;
-      if (outcome === 'name-known') return false;
-      throw refusal(outcome, parcel);
+      return (await storeParcel(parcel)) !== 'name-known';
     },
   };
 }
