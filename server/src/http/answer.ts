@@ -1,6 +1,6 @@
 /** What a handler returns. One place writes it to the client (see writer.ts). */
 import type { Document } from './document.ts';
-import type { Link } from './links.ts';
+import type { Link, OwnLink } from './links.ts';
 
 export interface Answer {
   readonly status: number;
@@ -8,6 +8,8 @@ export interface Answer {
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** Put in the Link field; hrefs may be paths. A document's own links need not be repeated here. */
   readonly links?: readonly Link[];
+  /** A link to where the client goes on, beside others: written often, so it is not looked through. */
+  readonly next?: OwnLink;
   /** Address templates for the Link-Template field. */
   readonly templates?: readonly { readonly rel: string; readonly href: string }[];
   /** Content as it is, with its Content-Type (null: none is sent). */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { formatLinks, type Link, LinkError, parseLinks, resolveTarget } from './links.ts';
+import { formatLinks, formatOwnLink, type Link, LinkError, parseLinks, resolveTarget } from './links.ts';
+import { resource } from './resource.ts';
 
 describe('formatLinks', () => {
   test('writes one field value', () => {
@@ -31,6 +32,24 @@ describe('formatLinks', () => {
     assert.equal(links.length, 1);
     assert.ok(!links[0]?.rels.includes('evil'));
     assert.deepEqual(Object.keys(links[0]?.params ?? {}), ['rel', 'type', 'title*']);
+  });
+
+  test('writes a link of ours like any other', () => {
+    const { href } = resource('/a/{b}');
+    for (const b of ['c', '>\r\n"\\', 'é']) {
+      const link = { rel: 'evil" rel\r\n', href: href({ b }) };
+      assert.equal(formatOwnLink(link, 'http://h'), formatLinks([link], 'http://h'));
+    }
+  });
+
+  test('takes no base that would break out of the field, however often it is given', () => {
+    const link = { rel: 'a', href: resource('/').href({}) };
+    for (const base of ['http://h\r\nX: y', 'http://\u010a', 'http://h\r\nX: y']) {
+      assert.throws(() => formatLinks([link], base), /begin/);
+      assert.throws(() => formatLinks([link], base), /begin/);
+      assert.throws(() => formatOwnLink(link, base), /begin/);
+    }
+    assert.equal(formatOwnLink(link, 'http://h'), '<http://h/>; rel="a"');
   });
 });
 

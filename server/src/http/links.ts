@@ -2,6 +2,7 @@
 import { Problem } from '../problems.ts';
 import { atEnd, type Parameter, readParameters, skipSpaces } from './field-reader.ts';
 import { type CleanValue, NOT_IN_A_VALUE } from './protocol/fields.ts';
+import type { Href } from './resource.ts';
 
 /** A link to be written. `method` stands in bodies only: the header has no place for it. */
 export interface Link {
@@ -10,6 +11,12 @@ export interface Link {
   method?: string;
   type?: string;
   title?: string;
+}
+
+/** A link to an address of ours, which needs no encoding. */
+export interface OwnLink {
+  readonly rel: string;
+  readonly href: Href;
 }
 
 /** A link that was read from a header. */
@@ -43,10 +50,7 @@ const dirtyUriCharacters = /[^!#-;=?-Z[\]_a-z~]+/g;
  * absolute with the base.
  */
 export function formatLinks(links: readonly Link[], base = ''): CleanValue {
-  if (base !== lastBase) {
-    if (NOT_IN_A_VALUE.test(base)) throw new Error(`no link can begin with ${JSON.stringify(base)}`);
-    lastBase = base;
-  }
+  checkBase(base);
   let value = '';
   for (const { href, rel, type, title } of links) {
     if (value !== '') value += ', ';
@@ -57,8 +61,20 @@ export function formatLinks(links: readonly Link[], base = ''): CleanValue {
   return value as CleanValue;
 }
 
+/** The same for one link of ours. */
+export function formatOwnLink({ rel, href }: OwnLink, base: string): CleanValue {
+  checkBase(base);
+  return `<${base}${href}>; rel=${quote(rel)}` as CleanValue;
+}
+
 /** The base that was found to be one last: nearly all links have the same. */
 let lastBase = '';
+
+function checkBase(base: string): void {
+  if (base === lastBase) return;
+  if (NOT_IN_A_VALUE.test(base)) throw new Error(`no link can begin with ${JSON.stringify(base)}`);
+  lastBase = base;
+}
 
 function uri(href: string): string {
   return cleanUri.test(href) ? href : href.toWellFormed().replace(dirtyUriCharacters, percentEncode);

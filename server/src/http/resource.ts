@@ -6,12 +6,17 @@ type ParameterNames<T extends string> = T extends `${string}{${infer Name}}${inf
 
 export type Parameters<T extends string> = { readonly [Name in ParameterNames<T>]: string };
 
+declare const isClean: unique symbol;
+
+/** The address of a resource as it may stand in any field: its literal parts are plain, and all others are encoded. */
+export type Href = string & { readonly [isClean]: true };
+
 export interface Resource<T extends string = string> {
   readonly template: T;
   /** The template as the router writes it. */
   readonly pattern: string;
   readonly parameters: readonly string[];
-  href(parameters: Parameters<T>): string;
+  href(parameters: Parameters<T>): Href;
 }
 
 export function resource<T extends string>(template: T): Resource<T> {
@@ -28,7 +33,7 @@ export function resource<T extends string>(template: T): Resource<T> {
         const value = (values as Record<string, string>)[parts[i] as string] as string;
         path += encodePart(value) + parts[i + 1];
       }
-      return path;
+      return path as Href;
     },
   };
 }

@@ -3,11 +3,11 @@ import { Problem } from '../problems.ts';
 import type { Answer } from './answer.ts';
 import { checkShown, isNotModified } from './conditions.ts';
 import { offersOf, represent } from './document.ts';
-import { formatLinks } from './links.ts';
+import { formatLinks, formatOwnLink } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { parsePrefer } from './prefer.ts';
 import { problemAnswer } from './problem-answer.ts';
-import { NO_LINES, withField } from './protocol/answer-head.ts';
+import { type FieldLines, NO_LINES, withField } from './protocol/answer-head.ts';
 import type { Exchange } from './protocol/exchange.ts';
 import type { RequestHead } from './protocol/head.ts';
 
@@ -34,16 +34,15 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
 
   const links =
     answer.document === undefined ? (answer.links ?? []) : [...answer.document.links, ...(answer.links ?? [])];
-  const link = links.length > 0 ? formatLinks(links, base) : undefined;
+  let lines = NO_LINES;
+  if (links.length > 0) lines = withField(lines, 'Link', formatLinks(links, base));
+  if (answer.next !== undefined) lines = withField(lines, 'Link', formatOwnLink(answer.next, base));
   if (answer.templates !== undefined && answer.templates.length > 0) {
     const templates = answer.templates.map(({ rel, href }) => `"${absolute(href)}"; rel="${rel}"`);
     headers.push('Link-Template', templates.join(', '));
   }
 
-  if (answer.stream !== undefined) {
-    if (link !== undefined) headers.push('Link', link);
-    return writeStream(exchange, headers, answer.stream);
-  }
+  if (answer.stream !== undefined) return writeStream(exchange, headers, lines, answer.stream);
   const isSafe = head.method === 'GET' || head.method === 'HEAD';
   let content = answer.content;
   let { etag } = answer;
@@ -74,7 +73,7 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
     checkShown(head, etag);
     if (isNotModified(head, etag)) status = 304;
   }
-  exchange.answer(status, headers, content?.body, link === undefined ? NO_LINES : withField(NO_LINES, 'Link', link));
+  exchange.answer(status, headers, content?.body, lines);
   return undefined;
 }
 
@@ -82,9 +81,10 @@ export function writeAnswer(reply: Reply, answer: Answer): Promise<void> | undef
 async function writeStream(
   exchange: Exchange,
   headers: readonly string[],
+  lines: FieldLines,
   { type, run }: NonNullable<Answer['stream']>,
 ): Promise<void> {
-  const open = exchange.open(200, [...headers, 'Content-Type', type]);
+  const open = exchange.open(200, [...headers, 'Content-Type', type], lines);
   try {
     if (exchange.head.method !== 'HEAD') await run(open);
     open.end();

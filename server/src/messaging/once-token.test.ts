@@ -43,3 +43,10 @@ test('tokens are read when so many were issued since that none is remembered, of
     for (const [n, text] of texts.entries()) assert.deepEqual(issuer.read(text, SCOPE), tokenOf(n));
   }
 });
+
+test('a scope can be made anew at any time', () => {
+  const issuer = createOnceTokens(SECRET);
+  const text = issuer.write(token(1), issuer.scope('queue/orders/message'));
+  assert.deepEqual(issuer.read(text, issuer.scope('queue/orders/message')), token(1));
+  assert.notEqual(issuer.scope('queue/orders/message').key, issuer.scope('topic/orders/message').key);
+});

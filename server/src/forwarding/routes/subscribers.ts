@@ -177,7 +177,7 @@ function readWish(request: Request, kind: DestinationKind, name: string): Regist
   const wish = readRegistration(fieldsOf(request));
   const path = request.localPath(wish.href);
   if (path === undefined) return wish;
-  const own = [paths.destination, paths.messages, paths.postOnce, paths.batches].map((each) =>
+  const own: string[] = [paths.destination, paths.messages, paths.postOnce, paths.batches].map((each) =>
     each[kind].href({ name }),
   );
   if (own.includes(path.split('?')[0] ?? '')) throw invalid('href', `must not lead back to the ${kind} itself`);

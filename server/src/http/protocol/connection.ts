@@ -204,11 +204,11 @@ export class Connection implements Carrier {
     this.#finish(exchange, isLast);
   }
 
-  openAnswer(exchange: Exchange, status: number, fields: readonly string[]): OpenAnswer {
+  openAnswer(exchange: Exchange, status: number, fields: readonly string[], lines: FieldLines): OpenAnswer {
     const isChunked = exchange.head.version === '1.1';
     const isLast = this.#isLast(exchange) || !isChunked;
     const hasBody = exchange.head.method !== 'HEAD';
-    this.#write(answerHead(status, isChunked ? [...fields, 'Transfer-Encoding', 'chunked'] : fields, isLast));
+    this.#write(answerHead(status, isChunked ? [...fields, 'Transfer-Encoding', 'chunked'] : fields, isLast, lines));
     let isEnded = false;
     return {
       get gone() {

@@ -31,7 +31,7 @@ export interface Carrier {
     content: Buffer | undefined,
     lines: FieldLines,
   ): void;
-  openAnswer(exchange: Exchange, status: number, fields: readonly string[]): OpenAnswer;
+  openAnswer(exchange: Exchange, status: number, fields: readonly string[], lines: FieldLines): OpenAnswer;
 }
 
 /** The body of a request when its head has come: there, on its way, or not to be read. */
@@ -153,8 +153,8 @@ export class Exchange {
   }
 
   /** Begins an answer that goes on. */
-  open(status: number, fields: readonly string[]): OpenAnswer {
-    const answer = this.#carrier.openAnswer(this, status, fields);
+  open(status: number, fields: readonly string[], lines: FieldLines = NO_LINES): OpenAnswer {
+    const answer = this.#carrier.openAnswer(this, status, fields, lines);
     this.#finish();
     return answer;
   }

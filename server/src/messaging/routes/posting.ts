@@ -30,7 +30,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     body: Buffer.from(ids.map((id) => `${base}${pathOf(name, id)}\r\n`).join('')),
   });
 
-  const createNext = (batch: boolean, name: string, token: string): Link => ({
+  const createNext = (batch: boolean, name: string, token: string) => ({
     rel: 'create-next',
     href: paths[batch ? 'createNextBatch' : 'createNext'][kind].href({ name, token }),
     method: 'POST',
@@ -86,7 +86,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         }
         const name = nameOf(request);
         await posting.check(kind, name);
-        return { status: 200, links: [createNext(batch, name, links.issue(name))] };
+        return { status: 200, next: createNext(batch, name, links.issue(name)) };
       },
     };
   }
@@ -101,8 +101,9 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
 
   function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
     const own = onceLinks[batch ? 'batch' : 'message'];
-    const next = (name: string, token: string): Link[] => [createNext(batch, name, token)];
     const tokenOf = ({ parameters: { token = '' } }: Request): string => token;
+    const over = (next: Link): Problem =>
+      new Problem('link-over', 'this link was not used in its time', { links: [next] });
     const forged = (): Problem => new Problem('not-found', 'this is no create-next link of this service');
     return {
       POST: {
@@ -122,17 +123,17 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
             transaction: transactionOf(request),
           });
           if (outcome === undefined) throw forged();
-          const links = next(name, outcome.next);
+          const next = createNext(batch, name, outcome.next);
           if (outcome.state === 'used') {
             throw new Problem('link-used', `a ${batch ? 'batch' : 'message'} was posted to this link before`, {
               headers: { Allow: 'GET, HEAD, OPTIONS' },
-              links,
+              links: [next],
             });
           }
-          if (outcome.state === 'over') throw new Problem('link-over', 'this link was not used in its time', { links });
+          if (outcome.state === 'over') throw over(next);
           const { ids } = outcome;
-          if (batch) return { status: 200, links, content: uriList(request, name, ids) };
-          return { status: 200, links, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
+          if (batch) return { status: 200, next, content: uriList(request, name, ids) };
+          return { status: 200, next, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
         },
       },
       GET: {
@@ -147,12 +148,8 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           const name = nameOf(request);
           const found = await own.look(name, tokenOf(request));
           if (found === undefined) throw forged();
-          if (found.state === 'unused') return { status: 204, links: next(name, tokenOf(request)) };
-          if (found.state === 'over') {
-            throw new Problem('link-over', 'this link was not used in its time', {
-              links: next(name, own.issue(name)),
-            });
-          }
+          if (found.state === 'unused') return { status: 204, next: createNext(batch, name, tokenOf(request)) };
+          if (found.state === 'over') throw over(createNext(batch, name, own.issue(name)));
           if (batch) return { status: 200, content: uriList(request, name, found.ids) };
           return { status: 303, headers: [location(pathOf(name, found.ids[0] ?? 0))] };
         },

@@ -48,8 +48,8 @@ export interface OnceLinks {
 const MARGIN = 86_400_000;
 const HOUR = 3_600_000;
 
-/** Of how many destinations it is kept what their links are signed for. */
-const MOST_SCOPES = 1000;
+/** Of how many destinations it is kept what their links are signed for. Clients choose the names, so it is bounded. */
+const MOST_SCOPES = 256;
 
 export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
   const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
