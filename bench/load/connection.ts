@@ -81,9 +81,14 @@ export function openConnection(port: number): Promise<Connection> {
 
 function contentLength(text: string, headLength: number): number {
   const at = text.indexOf(LENGTH);
-  // Reading stops at the end of the line.
-  if (at >= 0 && at < headLength) return Number.parseInt(text.slice(at + LENGTH.length, headLength), 10);
-  return Number(LENGTH_OF_OTHERS.exec(text.slice(0, headLength))?.[1] ?? 0);
+  if (at < 0 || at >= headLength) return Number(LENGTH_OF_OTHERS.exec(text.slice(0, headLength))?.[1] ?? 0);
+  let length = 0;
+  for (let i = at + LENGTH.length; i < headLength; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (!(digit >= 0 && digit <= 9)) break;
+    length = length * 10 + digit;
+  }
+  return length;
 }
 
 /** Opens many, a few at a time so that no backlog overflows. */

@@ -27,7 +27,7 @@ test('each client has a request of its own', () => {
 
 test('an answer without the link is an error', () => {
   assert.equal(pathOfLink(headWith('/a/1'), 'first'), '/first');
-  assert.throws(() => prepare(step).requestAfter('HTTP/1.1 200 OK'), /rel="next"/);
+  assert.throws(() => prepare(step).requestAfter('HTTP/1.1 200 OK'), /no link "next"/);
 });
 
 test('an answer is complete when all of its content has come, however its length is written', async () => {

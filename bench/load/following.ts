@@ -36,10 +36,10 @@ export async function follow({ ports, connections: count, steps, until, warmUp }
   let messages = 0;
   let from = performance.now() + warmUp * 1000;
   let utilization = performance.eventLoopUtilization();
-  const onMessages = (dealtWith: number, took: number): void => {
-    if (performance.now() < from) return;
+  const onMessages = (dealtWith: number, begun: number, now: number): void => {
+    if (now < from) return;
     messages += dealtWith;
-    times.push(took);
+    times.push(now - begun);
   };
   try {
     await new Promise<void>((resolve, reject) => {
@@ -62,7 +62,7 @@ export async function follow({ ports, connections: count, steps, until, warmUp }
 function lead(
   connection: Connection,
   { begin, cycle, endsWith204 = false }: Steps,
-  onMessages: (count: number, took: number) => void,
+  onMessages: (count: number, begun: number, now: number) => void,
   fail: (error: Error) => void,
 ): void {
   const first = begin && prepare(begin);
@@ -90,7 +90,7 @@ function lead(
       }
       if (step.messages > 0) {
         const now = performance.now();
-        onMessages(step.messages, now - begun);
+        onMessages(step.messages, begun, now);
         begun = now;
       }
       go(place + 1 === prepared.length ? 0 : place + 1, head);
@@ -119,14 +119,13 @@ export function prepare(step: Step): PreparedStep {
     return { step, requestAfter: () => request };
   }
   const { rel, query = '' } = to;
-  const end = endOfLink(rel);
   const pathAt = method.length + 1;
   let length = -1;
   let request: Buffer = Buffer.alloc(0);
   return {
     step,
     requestAfter(head) {
-      const path = pathBefore(end, head);
+      const path = pathOfLink(head, rel);
       if (path.length === length) request.write(path, pathAt, 'latin1');
       else {
         request = requestTo(path + query);
@@ -137,13 +136,16 @@ export function prepare(step: Step): PreparedStep {
   };
 }
 
-const endOfLink = (rel: string): string => `>; rel="${rel}"`;
-
-/** The path of a link in the head of an answer, whose links are absolute. */
-export const pathOfLink = (head: string, rel: string): string => pathBefore(endOfLink(rel), head);
-
-function pathBefore(endOfLink: string, head: string): string {
-  const end = head.indexOf(endOfLink);
-  if (end < 0) throw new Error(`there is no link that ends with ${endOfLink} in\n${head}`);
-  return head.slice(head.indexOf('/', head.lastIndexOf('<', end) + '<http://'.length), end);
+/** The path of a link in the head of an answer, whose links are absolute and have their relation first. */
+export function pathOfLink(head: string, rel: string): string {
+  for (let from = head.indexOf('<'); from >= 0; from = head.indexOf('<', from + 1)) {
+    const end = head.indexOf('>', from);
+    const relAt = end + '>; rel="'.length;
+    if (head.startsWith(rel, relAt) && head.charCodeAt(relAt + rel.length) === QUOTE) {
+      return head.slice(head.indexOf('/', from + '<http://'.length), end);
+    }
+  }
+  throw new Error(`there is no link "${rel}" in\n${head}`);
 }
+
+const QUOTE = 0x22;
