@@ -40,6 +40,19 @@ function written(expires: number): string {
   return lastExpiry.text;
 }
 
+const POINT = 0x2e;
+
+/** The chain comes first. What is no number gives some other one: `parseInt` would tell, and takes ten times as long. */
+function chainOf(text: string): number {
+  let chain = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === POINT) break;
+    chain = chain * 36 + (code < 0x3a ? code - 0x30 : code - 0x57);
+  }
+  return chain;
+}
+
 /** 132 bits: as long as a signature. Key and payload nearly always fill one block of the hash, and not two. */
 const KEY = 22;
 
@@ -79,8 +92,7 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
       return text;
     },
     read(text, scope) {
-      // The chain comes first, and reading stops at the point behind it.
-      const known = latest.get(Number.parseInt(text, 36));
+      const known = latest.get(chainOf(text));
       if (known !== undefined && known.text === text && known.key === scope.key) return known.token;
       const parts = FORM.exec(text);
       if (parts === null) return undefined;

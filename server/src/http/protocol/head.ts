@@ -34,7 +34,6 @@ export function createHeadReader(): (text: string) => RequestHead {
   let lastText = '';
   let lastHead: RequestHead | undefined;
   let lastFieldsText = '';
-  let lastFields: Fields | undefined;
 
   return (text) => {
     if (lastHead !== undefined && text === lastText) return lastHead;
@@ -42,13 +41,14 @@ export function createHeadReader(): (text: string) => RequestHead {
     const line = end < 0 ? text : text.slice(0, end);
     const fieldsText = end < 0 ? '' : text.slice(end + 2);
     const { method, target, version } = parseRequestLine(line);
-    const fields = lastFields !== undefined && fieldsText === lastFieldsText ? lastFields : parseFields(fieldsText);
-    const head = { method, target, version, headers: fields.headers, fields, keepsAlive: keepsAlive(version, fields) };
+    const last = fieldsText === lastFieldsText ? lastHead : undefined;
+    const fields = last === undefined ? parseFields(fieldsText) : last.fields;
+    const isKept = last?.version === version ? last.keepsAlive : keepsAlive(version, fields);
+    const head = { method, target, version, headers: fields.headers, fields, keepsAlive: isKept };
     if (text.length <= MOST_REMEMBERED) {
       lastText = text;
       lastHead = head;
       lastFieldsText = fieldsText;
-      lastFields = fields;
     }
     return head;
   };
