@@ -63,7 +63,7 @@ forEachEngine('on the wire', (engine) => {
       post('middle', 'bad', 'Content-Length: 3\r\n'),
       post('middle', 'bad', 'Transfer-Encoding: chunked\r\n'),
       post('middle', 'bad', 'X: a\r\n b\r\n'),
-      post('middle', 'bad').replace('HTTP/1.1', 'HTTP/1.2'),
+      post('middle', 'bad').replace('HTTP/1.1', 'HTTP/2.1'),
     ]) {
       const bytes = Buffer.from(post('middle', 'before') + bad + post('middle', 'behind'));
       const [first, second, ...more] = statusesOf(await converse(waypost().port, bytes, { answers: 3 }));
