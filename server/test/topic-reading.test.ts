@@ -1,0 +1,42 @@
+/** Reading a topic at its links: what the answers say of how they were chosen, and what is not known there. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
+import { request } from '../../testing/http.ts';
+import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
+
+const EVENTS = { accept: 'text/event-stream' };
+
+forEachEngine('reading a topic', (engine) => {
+  let database: EngineDatabase;
+  let waypost: WaypostProcess;
+  before(async () => {
+    database = await engine.database();
+    waypost = await startWaypost(database.options);
+  });
+  after(async () => {
+    await waypost.stop();
+    await database.drop();
+  });
+  const at = (path: string): string => waypost.url + path;
+
+  test('a cache is told that Accept chooses between messages and events', async () => {
+    await request(at('/topics/chosen'), { method: 'PUT' });
+    const next = (await request(at('/topics/chosen'))).link('next');
+    const links = [next, at('/topics/chosen/first')];
+    const look = async (method: string, status: number, headers = {}, targets = links): Promise<void> => {
+      for (const target of targets) {
+        const answer = await request(target, { method, headers });
+        assert.equal(answer.status, status, target);
+        assert.equal(answer.headers.vary, 'Accept', `${method} ${target} ${JSON.stringify(headers)}`);
+      }
+    };
+    await look('GET', 204);
+    await request(at('/topics/chosen'), { method: 'POST', body: 'x' });
+    await look('GET', 200);
+    await look('GET', 200, {}, [`${next}?max=2`]);
+    // The head of a stream, which itself has no end.
+    await look('HEAD', 200, EVENTS);
+    assert.equal((await request(at('/topics/chosen/last'))).headers.vary, undefined, 'nothing is chosen there');
+  });
+});
