@@ -39,4 +39,29 @@ forEachEngine('reading a topic', (engine) => {
     await look('HEAD', 200, EVENTS);
     assert.equal((await request(at('/topics/chosen/last'))).headers.vary, undefined, 'nothing is chosen there');
   });
+
+  test('several messages are refused at first, with the link that gives them', async () => {
+    for (const body of ['one', 'two', 'three']) await request(at('/topics/several'), { method: 'POST', body });
+    for (const [query, headers] of [
+      ['max=2', {}],
+      ['max=1', {}],
+      ['max=', {}],
+      ['max=2', EVENTS],
+    ] as const) {
+      const refused = await request(at(`/topics/several/first?${query}`), { headers });
+      assert.equal(refused.status, 400, query);
+      const { detail, errors } = refused.json<{ detail: string; errors: { parameter: string }[] }>();
+      assert.match(detail, /first gives one message; next, which is linked/);
+      assert.deepEqual(
+        errors.map(({ parameter }) => parameter),
+        ['max'],
+      );
+      const parts = await request(`${refused.link('next')}?max=2`);
+      assert.match(parts.headers['content-type'] ?? '', /^multipart\/mixed/);
+      assert.match(parts.text(), /one.*two/s);
+      assert.doesNotMatch(parts.text(), /three/);
+    }
+    assert.equal((await request(at('/topics/several/first?unknown=1'))).text(), 'one');
+    assert.equal((await request(at('/topics/nowhere/first?max=2'))).status, 404);
+  });
 });

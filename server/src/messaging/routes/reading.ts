@@ -8,6 +8,7 @@ import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { integer } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { Messaging } from '../messaging.ts';
@@ -81,13 +82,23 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     summary: 'The oldest message that is still there. text/event-stream gives it and all that follow',
     headers: { 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
-    problems: ['unknown-destination', 'not-found'],
+    problems: ['unknown-destination', 'not-found', 'bad-query'],
     async handle(request) {
       const topic = await topicOf(request);
+      if (request.query.has('max')) throw oneAtATime(topic);
       const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);
       return isStream ? stream(request, topic, reading.beginning(topic)) : chosen(await oldest.handle(request));
     },
   };
+
+  /** Whoever asks for several is not given one as if there were no more: `next` from the beginning gives them. */
+  function oneAtATime(topic: Destination): Problem {
+    const detail = 'is not known here: first gives one message; next, which is linked, takes it from the beginning on';
+    return new Problem('bad-query', `max ${detail}`, {
+      errors: [{ parameter: 'max', detail }],
+      links: [nextLink(topic, reading.beginning(topic))],
+    });
+  }
 
   async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
     const lastEvent = request.headers['last-event-id'];
