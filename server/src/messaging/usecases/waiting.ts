@@ -44,6 +44,7 @@ export function createWaiting(waiters: Waiters): Waiting {
       // Entered before the next look: what arrives in between wakes it.
       const waiter = waiters.enter(id, taking);
       const forget = client.onGone(waiter.leave);
+      let isLast = false;
       try {
         for (;;) {
           if (client.gone) {
@@ -52,8 +53,11 @@ export function createWaiting(waiters: Waiters): Waiting {
             return [];
           }
           const found = await look();
-          if (found.length > 0) return found;
-          if (!(await waiter.sleep(deadline))) return [];
+          if (found.length > 0 || isLast || performance.now() >= deadline) return found;
+          const ending = await waiter.sleep(deadline);
+          if (ending === 'sent home') return [];
+          // Nothing came, or the store is away and nobody was told of what did. Only a look can tell, and may fail.
+          isLast = ending === 'late';
         }
       } finally {
         forget();
