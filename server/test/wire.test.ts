@@ -98,9 +98,17 @@ forEachEngine('on the wire', (engine) => {
       'an end': (socket) => socket.destroy(),
       'a reset': (socket) => socket.resetAndDestroy(),
     };
-    for (const [manner, leave] of Object.entries(manners)) {
+    // More than is read behind a request that has no answer yet: what comes behind it is not seen, a goodbye neither.
+    const tooMuch = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1000)}\r\n\r\n`.repeat(300);
+    const cases = Object.entries(manners).flatMap(([manner, leave]) => [
+      { manner, leave, behind: '' },
+      { manner: `${manner} behind too much`, leave, behind: tooMuch },
+    ]);
+    for (const { manner, leave, behind } of cases) {
       const socket = await open();
       socket.resume().write(waitAt('left'));
+      await settled();
+      if (behind !== '') await new Promise((resolve) => socket.write(behind, resolve));
       await settled();
       leave(socket);
       await settled();

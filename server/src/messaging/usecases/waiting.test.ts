@@ -16,6 +16,8 @@ function half(): { client: Client; leave(): void } {
       watched = true;
       return () => {};
     },
+    unwatched: false,
+    onUnwatched: () => () => {},
   };
   return {
     client,
@@ -42,7 +44,7 @@ test('who waits and leaves during the first look is gone; who does not wait may 
   }
 });
 
-const patient: Client = { gone: false, onGone: () => () => {} };
+const patient: Client = { gone: false, onGone: () => () => {}, unwatched: false, onUnwatched: () => () => {} };
 const place = { id: 1 } as Destination;
 
 test('nobody is told that nothing came without a look at the end of the wait', async () => {
@@ -70,7 +72,7 @@ test('who has left, or is sent home, is not looked for again', async () => {
     let looks = 0;
     let leave = (): void => {};
     const client = {
-      gone: false,
+      ...patient,
       onGone(callback: () => void) {
         leave = callback;
         return () => {};
@@ -93,4 +95,34 @@ test('who has left, or is sent home, is not looked for again', async () => {
     assert.deepEqual(await found, [], end);
     assert.equal(looks, 2, end);
   }
+});
+
+test('nothing is taken later than at once for a client that would not be seen to leave; who only looks may wait', async () => {
+  const waiters = createWaiters(10);
+  const { waitFor } = createWaiting(waiters);
+  const deaf: Client = { ...patient, unwatched: true };
+  assert.deepEqual(await waitFor(place, { wait: 60, taking: true }, deaf, async () => ['at once']), ['at once']);
+  assert.deepEqual(await waitFor(place, { wait: 60, taking: true }, deaf, async () => []), []);
+  assert.equal(waiters.size, 0);
+  const looks = [[], [], ['later']];
+  const looking = waitFor(place, { wait: 60, taking: false }, deaf, async () => {
+    setImmediate(() => waiters.wake(1, 1));
+    return looks.shift() ?? [];
+  });
+  assert.deepEqual(await looking, ['later']);
+
+  let goDeaf = (): void => {};
+  const going: Client = {
+    ...patient,
+    onUnwatched(callback) {
+      goDeaf = callback;
+      return () => {};
+    },
+  };
+  const waiting = waitFor(place, { wait: 60, taking: true }, going, async () => {
+    setImmediate(() => goDeaf());
+    return [];
+  });
+  assert.deepEqual(await waiting, []);
+  assert.equal(waiters.size, 0);
 });
