@@ -75,14 +75,14 @@ function split(url: string): { parts: URL; hosts: string } {
   const first = hosts.split(',')[0];
   const parts = URL.parse(`${before}${hosts.includes(',') ? first : hosts}${after}`);
   if (parts === null) throw new Problem('bad-request', 'the address of PostgreSQL cannot be read as a URL');
-  return { parts, hosts: decodeURIComponent(hosts) };
+  return { parts, hosts };
 }
 
 /** `name`, `name:port`, `[::1]`, `[::1]:port` or `/folder`. */
 function hostOf(entry: string, port: number): { host: string; port: number } {
   if (entry.startsWith('/')) return { host: entry, port };
   const [, host = '', own] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
-  return { host: host.replace(/^\[|\]$/g, ''), port: own === undefined ? port : Number(own) };
+  return { host: decodeURIComponent(host.replace(/^\[|\]$/g, '')), port: own === undefined ? port : Number(own) };
 }
 
 /** Settings and options as the server reads them at the start of a session. */
