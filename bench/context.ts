@@ -76,8 +76,8 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
       const started: WaypostProcess[] = [];
       const context: Context = {
         quick,
-        rounds: quick ? 3 : 5,
-        seconds: 1,
+        rounds: quick ? 3 : 9,
+        seconds: quick ? 1 : 0.6,
         million,
         load,
         note,

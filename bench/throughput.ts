@@ -6,7 +6,7 @@ import type { Context, Figure } from './scenario.ts';
 export const CONNECTIONS = 64;
 export const BODY_BYTES = 1024;
 /** Seconds of each turn that do not count. */
-const WARM_UP = 0.3;
+const WARM_UP = 0.2;
 
 export interface FloodTarget {
   readonly name: string;

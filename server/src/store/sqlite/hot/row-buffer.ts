@@ -36,7 +36,10 @@ export function createRowBuffer(
   function statementFor(rows: number): StatementSync {
     let found = statements.get(rows);
     if (found === undefined) {
-      found = db.prepare(`INSERT INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(', ')} ${onConflict}`);
+      // OR FAIL: whoever flushes undoes everything when one row fails. By default SQLite would prepare to undo the statement
+      // alone, for which it copies every page that it changes.
+      const into = `INSERT OR FAIL INTO ${table} (${names})`;
+      found = db.prepare(`${into} VALUES ${Array(rows).fill(row).join(', ')} ${onConflict}`);
       statements.set(rows, found);
     }
     return found;
