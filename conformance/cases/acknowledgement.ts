@@ -147,6 +147,15 @@ export function acknowledgement(world: World): void {
     await isEmpty(queue);
   });
 
+  it('A15 extend after its own acknowledgement: 409, it was not overtaken, and nothing changes', async () => {
+    const { message, acknowledgement: link } = await leased();
+    (await settle(client, link, { acknowledge: 'true' })).expect(204);
+    expectProblem(await settle(client, link, { extend: '60' }), 409);
+    assert.equal(await stateOf(client, message), 'acknowledged');
+    assert.equal((await look(link)).newest, true);
+    (await settle(client, link, { acknowledge: 'true' })).expect(204);
+  });
+
   it('A15 a link overtaken by a newer delivery: 412 for every verdict, and the newer one is not disturbed', async () => {
     const { queue, message, acknowledgement: old } = await leased();
     (await settle(client, old, { acknowledge: 'false' })).expect(204);

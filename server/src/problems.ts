@@ -49,6 +49,11 @@ export const problems = {
     'The destination has too many subscribers',
     'Remove some, or raise the limit, which is a setting of the service.',
   ],
+  'already-acknowledged': [
+    409,
+    'The message is acknowledged already',
+    'This delivery has no lease left to extend. Nothing was changed; acknowledge=false puts the message back.',
+  ],
   'message-id-taken': [
     409,
     'The message id was used for another message',

@@ -7,7 +7,7 @@ const JSON_TYPE = 'application/json';
 const XML = 'application/xml';
 const FORM = 'application/x-www-form-urlencoded';
 
-type Wrong = [what: string, body: string | Buffer, status: 400 | 422, code: ProblemCode];
+type Wrong = [what: string, body: string | Buffer, status: 400 | 415 | 422, code: ProblemCode];
 
 /** As a creation, and as the settings of a queue that is there. */
 function documents(type: string, rows: Wrong[]): BadRequest[] {
@@ -18,6 +18,7 @@ function documents(type: string, rows: Wrong[]): BadRequest[] {
 }
 
 const bad = (what: string, body: string | Buffer): Wrong => [what, body, 400, 'bad-body'];
+const foreign = (what: string, body: string | Buffer): Wrong => [what, body, 415, 'unsupported-media-type'];
 const wrong = (what: string, body: string | Buffer): Wrong => [what, body, 422, 'invalid'];
 
 const json = documents(JSON_TYPE, [
@@ -93,8 +94,8 @@ const xml = documents(XML, [
   bad('a character that is none', '<queue><name>&#0;</name></queue>'),
   bad('a control character', '<queue><name>\x01</name></queue>'),
   bad('bytes that are no UTF-8', Buffer.from([...Buffer.from('<queue name="'), 0xc3, 0x28, ...Buffer.from('"/>')])),
-  bad('UTF-16', Buffer.from('\ufeff<queue name="good"/>', 'utf16le')),
-  bad('another encoding', '<?xml version="1.0" encoding="ISO-8859-1"?><queue name="good"/>'),
+  foreign('UTF-16', Buffer.from('\ufeff<queue name="good"/>', 'utf16le')),
+  foreign('another encoding', '<?xml version="1.0" encoding="ISO-8859-1"?><queue name="good"/>'),
   bad('elements nested 65 deep', `<queue>${'<a>'.repeat(64)}${'</a>'.repeat(64)}</queue>`),
   bad('elements nested 100 000 deep', '<queue>'.repeat(100_000)),
   bad('a CDATA without end', '<queue><![CDATA[good'),

@@ -8,7 +8,6 @@ const requestLines: BadRequest[] = [
   raw('HTTP/0.9', ['GET /', '', ''], 400, 'bad-request'),
   raw('no target', ['GET HTTP/1.1', HOST, '', ''], 400, 'bad-request'),
   raw('a version that is none', ['GET / HTTP/one', HOST, '', ''], 400, 'bad-request'),
-  raw('HTTP/1.2', ['GET / HTTP/1.2', HOST, '', ''], 505, 'version-unknown'),
   raw('HTTP/2.0 as text', ['GET / HTTP/2.0', HOST, '', ''], 505, 'version-unknown'),
   raw('HTTP/3.0 as text', ['GET / HTTP/3.0', HOST, '', ''], 505, 'version-unknown'),
   raw('the HTTP/2 preface', ['PRI * HTTP/2.0', '', 'SM', '', ''], 505, 'version-unknown'),

@@ -89,11 +89,16 @@ test('an unknown queue says how it is made', async () => {
   refused(await request(at('/queues/nowhere/receiving'), { method: 'POST' }), 404, /named nowhere; PUT .* creates it/);
 });
 
-test('a lease that is extended after the acknowledgement is not said to be delivered again', async () => {
+test('a lease that is extended after the acknowledgement is said to be acknowledged, not overtaken', async () => {
   await post(at('/queues/done'), 'job');
   const delivery = (await request(at('/queues/done/poller'), { method: 'POST' })).link('acknowledgement');
   assert.equal((await post(delivery, 'acknowledge=true')).status, 204);
-  refused(await post(delivery, 'extend=60'), 412, /has been acknowledged or delivered again/);
+  const late = await post(delivery, 'extend=60');
+  refused(late, 409, /was acknowledged by this link, so that there is no lease to extend/);
+  assert.match(late.json<{ type: string }>().type, /already-acknowledged$/);
+  // As the answer says, and then there is a lease to have again.
+  assert.equal((await post(delivery, 'acknowledge=false')).status, 204);
+  assert.equal((await post(delivery, 'extend=60')).status, 204);
 });
 
 test('a commit without a state shows how it is written', async () => {

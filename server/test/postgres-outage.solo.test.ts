@@ -69,6 +69,41 @@ describe('an outage of PostgreSQL', () => {
     });
   }
 
+  test('who waits is never told that there is nothing while nobody can know', async () => {
+    for (const path of ['/queues/waited', '/topics/waited']) await request(waypost.url + path, { method: 'PUT' });
+    const next = (await request(`${waypost.url}/topics/waited`)).link('next');
+    const queue = `${waypost.url}/queues/waited`;
+    const ways: [method: string, target: string][] = [
+      ['POST', `${queue}/receiving`],
+      ['GET', `${queue}/receiving`],
+      ['POST', `${queue}/poller`],
+      ['POST', `${queue}/poller?max=5`],
+      ['GET', next],
+    ];
+    const waits = (fields: Record<string, string>) =>
+      ways.map(([method, target]) => request(target, { method, headers: fields }));
+    const short = [...waits({ 'Accept-Wait': '8' }), ...waits({ Prefer: 'wait=8' })];
+    const long = request(`${queue}/receiving`, { method: 'POST', headers: { 'Accept-Wait': '50' } });
+    // Nothing tells from outside that they have looked and sleep. Those that do not yet meet the outage sooner.
+    await pause(1000);
+    await cluster.shutDown('fast');
+    for (const answer of await Promise.all(short)) {
+      assert.equal(answer.status, 503, answer.text());
+      isHonest(answer);
+    }
+    await cluster.startUp();
+    await eventually('the status is good again', async () => (await request(`${waypost.url}/status`)).status === 200);
+    await eventually(
+      'it takes posts again',
+      async () => (await request(queue, { method: 'POST', body: 'x' })).status === 204,
+    );
+    // Whose wait outlasts the outage gets what comes then, unless it looked while the database was about to be back.
+    const outlasting = await long;
+    assert.ok(outlasting.status === 200 || outlasting.status === 503, `${outlasting.status}`);
+    isHonest(outlasting);
+    for (const answer of await Promise.all(waits({ 'Accept-Wait': '0.1' }))) assert.ok(answer.status < 300);
+  });
+
   test('an event stream that met the outage ends or goes on, and takes the service not with it', async () => {
     await request(`${waypost.url}/topics/stream`, { method: 'PUT' });
     const next = (await request(`${waypost.url}/topics/stream`)).link('next');

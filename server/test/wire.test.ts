@@ -63,7 +63,7 @@ forEachEngine('on the wire', (engine) => {
       post('middle', 'bad', 'Content-Length: 3\r\n'),
       post('middle', 'bad', 'Transfer-Encoding: chunked\r\n'),
       post('middle', 'bad', 'X: a\r\n b\r\n'),
-      post('middle', 'bad').replace('HTTP/1.1', 'HTTP/1.2'),
+      post('middle', 'bad').replace('HTTP/1.1', 'HTTP/2.1'),
     ]) {
       const bytes = Buffer.from(post('middle', 'before') + bad + post('middle', 'behind'));
       const [first, second, ...more] = statusesOf(await converse(waypost().port, bytes, { answers: 3 }));
@@ -98,9 +98,17 @@ forEachEngine('on the wire', (engine) => {
       'an end': (socket) => socket.destroy(),
       'a reset': (socket) => socket.resetAndDestroy(),
     };
-    for (const [manner, leave] of Object.entries(manners)) {
+    // More than is read behind a request that has no answer yet: what comes behind it is not seen, a goodbye neither.
+    const tooMuch = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1000)}\r\n\r\n`.repeat(300);
+    const cases = Object.entries(manners).flatMap(([manner, leave]) => [
+      { manner, leave, behind: '' },
+      { manner: `${manner} behind too much`, leave, behind: tooMuch },
+    ]);
+    for (const { manner, leave, behind } of cases) {
       const socket = await open();
       socket.resume().write(waitAt('left'));
+      await settled();
+      if (behind !== '') await new Promise((resolve) => socket.write(behind, resolve));
       await settled();
       leave(socket);
       await settled();

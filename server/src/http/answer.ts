@@ -29,6 +29,8 @@ export interface Sink {
 }
 
 export const NO_STORE = ['Cache-Control', 'no-store'] as const;
+/** For answers that are chosen by Accept but are no documents, for which the writer says so. */
+export const VARY_ACCEPT = ['Vary', 'Accept'] as const;
 
 export function noContent(extra: Omit<Answer, 'status'> = {}): Answer {
   return { status: 204, ...extra };

@@ -1,5 +1,5 @@
 /** Atom (RFC 4287) as far as we read it: a feed as a batch of messages, and link elements. */
-import { readMediaType } from './field-reader.ts';
+import { isUtf8, readMediaType } from './field-reader.ts';
 import { ATOM, renderFragment, type XmlElement } from './xml.ts';
 
 /** The content of one entry, ready to be a message. */
@@ -84,7 +84,7 @@ function readContent(content: XmlElement, ancestors: readonly XmlElement[], fail
   }
   const isXml = media.essence.endsWith('+xml') || media.essence.endsWith('/xml');
   const charset = media.parameters.find(({ name }) => name === 'charset')?.value;
-  if ((isXml || media.essence.startsWith('text/')) && charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
+  if ((isXml || media.essence.startsWith('text/')) && charset !== undefined && !isUtf8(charset)) {
     fail(`text is handed on in UTF-8, so the type cannot have the charset ${charset.slice(0, 40)}`);
   }
   if (isXml) return xmlMessage(type, onlyChild(content, type, fail), ancestors);

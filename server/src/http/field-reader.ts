@@ -140,3 +140,6 @@ export function readMediaType(text: string): MediaType | undefined {
   if (parameters === undefined || !atEnd(cursor)) return undefined;
   return { essence: `${type}/${subtype}`.toLowerCase(), parameters };
 }
+
+/** Whether text of this charset is UTF-8: by name, or because ASCII is a part of it. */
+export const isUtf8 = (charset: string): boolean => /^(?:utf-?8|us-ascii)$/i.test(charset);

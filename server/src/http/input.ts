@@ -1,9 +1,10 @@
 /** Reads small documents that clients send: JSON, XML and forms yield the same plain fields. */
 import { Problem, pointerTo, shown } from '../problems.ts';
+import { isUtf8, readMediaType } from './field-reader.ts';
 import { FormError, parseForm } from './forms.ts';
 import { parseJson } from './json.ts';
 import type { Request } from './request.ts';
-import { ATOM, parseXml, type XmlElement, XmlError } from './xml.ts';
+import { ATOM, parseXml, type XmlElement, XmlEncodingError, XmlError } from './xml.ts';
 
 /** Values are texts, except in JSON, which has kinds of its own. */
 export type InputFields = Readonly<Record<string, unknown>>;
@@ -34,7 +35,7 @@ export function readFields(request: Request, options: InputOptions): InputFields
   const type = readableType(request, acceptedTypes(options));
   if (type === 'application/json' || type?.endsWith('+json')) return readJson(request.body);
   if (type === 'application/xml' || type === 'text/xml' || (type !== undefined && options.xmlTypes?.includes(type))) {
-    return xmlFields(readXml(request.body, options.element));
+    return xmlFields(readXml(request.body, options.element, acceptedTypes(options)));
   }
   if (type === FORM && options.forms !== false) return readForm(request.body);
   throw unsupported(type, acceptedTypes(options));
@@ -42,15 +43,32 @@ export function readFields(request: Request, options: InputOptions): InputFields
 
 /**
  * The media type of a body that is read here, as all are but a message's own. Every reader of bodies comes through here
- * first: throws 415 when the body was compressed. `what` names such bodies.
+ * first: throws 415 when the body was compressed, or is JSON or XML in another charset than UTF-8. `what` names such bodies.
  */
 export function readableType(request: Request, accepted: readonly string[], what = 'a document'): string | undefined {
   const coding = request.headers['content-encoding'];
-  if (coding === undefined || coding.toLowerCase() === 'identity') return mediaTypeOf(request);
+  if (coding === undefined || coding.toLowerCase() === 'identity') {
+    const type = mediaTypeOf(request);
+    const charset = /(?:json|xml)$/.test(type ?? '') ? foreignCharset(request) : undefined;
+    if (charset !== undefined) throw notUtf8(`${type} is read in UTF-8, not as ${shown(charset)}`, accepted);
+    return type;
+  }
   throw new Problem('unsupported-media-type', `${what} is read without Content-Encoding, not as ${shown(coding)}`, {
     headers: { 'Accept-Encoding': 'identity', 'Accept-Post': accepted.join(', ') },
   });
 }
+
+/** The charset that the body is said to have, if that is another one than UTF-8. */
+function foreignCharset({ headers: { 'content-type': type } }: Request): string | undefined {
+  if (type === undefined || !type.includes(';')) return undefined;
+  const parameters = readMediaType(type)?.parameters ?? [];
+  return parameters.find(({ name, value }) => name === 'charset' && !isUtf8(value))?.value;
+}
+
+const notUtf8 = (found: string, accepted: readonly string[]): Problem =>
+  new Problem('unsupported-media-type', `${found}; send it in UTF-8`, {
+    headers: { 'Accept-Post': accepted.join(', ') },
+  });
 
 export function unsupported(type: string | undefined, accepted: readonly string[]): Problem {
   const list = accepted.join(', ');
@@ -66,11 +84,13 @@ function readJson(body: Buffer): InputFields {
   return value as InputFields;
 }
 
-export function readXml(body: Buffer, element: string): XmlElement {
+/** `accepted`: what else could be sent, for a client whose XML says that it is not in UTF-8 (415). */
+export function readXml(body: Buffer, element: string, accepted: readonly string[]): XmlElement {
   let root: XmlElement;
   try {
     root = parseXml(body);
   } catch (error) {
+    if (error instanceof XmlEncodingError) throw notUtf8(error.message, accepted);
     if (error instanceof XmlError)
       throw new Problem('bad-body', `the body is not XML that can be read: ${error.message}`);
     throw error;

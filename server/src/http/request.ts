@@ -21,6 +21,10 @@ export interface Request {
   readonly gone: boolean;
   /** Gives a function that takes the wish back. */
   onGone(callback: () => void): () => void;
+  /** Whether it would go unnoticed if the client hung up, since it has sent too much behind this request. */
+  readonly unwatched: boolean;
+  /** Calls back when that begins. Gives a function that takes the wish back. */
+  onUnwatched(callback: () => void): () => void;
   /** The path of a URI of this service, undefined for any other URI. */
   localPath(uri: string): string | undefined;
 }
@@ -80,6 +84,14 @@ export class HttpRequest implements Request {
 
   onGone(callback: () => void): () => void {
     return this.#exchange.onGone(callback);
+  }
+
+  get unwatched(): boolean {
+    return this.#exchange.unwatched;
+  }
+
+  onUnwatched(callback: () => void): () => void {
+    return this.#exchange.onUnwatched(callback);
   }
 
   localPath(uri: string): string | undefined {

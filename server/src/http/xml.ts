@@ -3,6 +3,7 @@
  * DOCTYPE, hence no entities of the document's own, and bounds everything that input could make large.
  */
 import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
+import { isUtf8 } from './field-reader.ts';
 
 export { isXmlName, renderFragment, renderXml, type XmlNode } from './xml-render.ts';
 
@@ -58,6 +59,14 @@ export class XmlError extends Error {
   }
 }
 
+/** A document in an encoding that is not read here. */
+export class XmlEncodingError extends XmlError {
+  constructor(encoding: string, line?: number, column?: number) {
+    super(`the encoding must be UTF-8, not ${encoding.slice(0, 40)}`, line, column);
+    this.name = 'XmlEncodingError';
+  }
+}
+
 const defaultLimits: XmlLimits = { depth: 64, bytes: 10 * 1024 * 1024, nodes: 250_000 };
 
 // The parser builds one key of namespace and name for each prefixed attribute, so a long namespace times many
@@ -98,8 +107,8 @@ export function parseXml(input: string | Buffer, limits: Partial<XmlLimits> = {}
   parser.on('error', (error) => fail(tidy(error.message)));
   parser.on('doctype', () => fail('a DOCTYPE is not accepted'));
   parser.on('xmldecl', ({ encoding }) => {
-    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding)) {
-      fail(`the encoding must be UTF-8, not ${encoding.slice(0, 40)}`);
+    if (encoding !== undefined && !isUtf8(encoding)) {
+      throw new XmlEncodingError(encoding, parser.line, Math.max(parser.column, 1));
     }
   });
   parser.on('attribute', ({ name, prefix, value }) => {
@@ -141,7 +150,7 @@ function decode(input: string | Buffer, bytes: number): string {
     return input;
   }
   const mark = input.length >= 2 ? input.readUInt16BE(0) : 0;
-  if (mark === 0xfeff || mark === 0xfffe) throw new XmlError('the encoding must be UTF-8, not UTF-16');
+  if (mark === 0xfeff || mark === 0xfffe) throw new XmlEncodingError('UTF-16');
   try {
     return decoder.decode(input);
   } catch {

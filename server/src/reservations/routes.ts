@@ -61,7 +61,9 @@ function routesOf(kind: ReservationKind, reservations: Reservations): Route[] {
     const isXml = readableType(request, acceptedTypes(input))?.endsWith('xml');
     const fields: InputFields = isXml ? {} : readFields(request, input);
     const root =
-      isXml && request.body.length > 0 && readFields(request, input) ? readXml(request.body, 'reservation') : undefined;
+      isXml && request.body.length > 0 && readFields(request, input)
+        ? readXml(request.body, 'reservation', acceptedTypes(input))
+        : undefined;
     const links = root === undefined ? jsonLinks(fields) : readAtomLinks(root);
     const transaction = links.find(({ rel }) => rel === 'transaction')?.href ?? linkedBy(request);
     if (transaction === undefined || transaction === '') {

@@ -1,4 +1,5 @@
 /** Plain pages for people, made from the tables the service runs by. */
+import type { Link } from '../http/links.ts';
 import { allowedMethods, type Operation, type Route } from '../http/operation.ts';
 import { paths } from '../paths.ts';
 import { problems } from '../problems.ts';
@@ -44,6 +45,22 @@ export function problemPage(name: string, status: number, title: string, help: s
     `<p class="soft">Status ${status}, ${code(name)}</p>
 <h1>${escapeHtml(title)}</h1><p>${prose(help)}</p>
 <p><a href="${absolute(base, paths.serviceDocumentation.href({}))}">Waypost documentation</a></p>`,
+  );
+}
+
+/** What a browser shows at the root: the links of the document, with what they lead to. */
+export function rootPage(links: readonly Link[], version: string, base: string): string {
+  const help = new Map(Object.entries(relations));
+  const rows = links
+    .filter(({ rel }) => rel !== 'self')
+    .map(({ rel, href }) => [`<a href="${absolute(base, href)}">${escapeHtml(rel)}</a>`, prose(help.get(rel) ?? '')]);
+  return page(
+    'Waypost',
+    `<h1>Waypost <small>${escapeHtml(version)}</small></h1>
+<p>This is the one address to know; everything else is reached from here by links. The
+<a href="${absolute(base, paths.serviceDocumentation.href({}))}">documentation</a> shows how. Programs that ask for
+<code>application/json</code> or <code>application/xml</code> get the same links.</p>
+${table(['Relation', 'Leads to'], rows)}`,
   );
 }
 

@@ -1,13 +1,14 @@
 /** The root, from which everything is reached, and what the service tells about itself. */
 import { NO_STORE } from '../http/answer.ts';
-import type { Document } from '../http/document.ts';
+import { type Document, JSON_FIRST } from '../http/document.ts';
 import type { Link } from '../http/links.ts';
+import { chooseMediaType } from '../http/negotiation.ts';
 import type { Route } from '../http/operation.ts';
 import { templateOf } from '../messaging/views/destinations.ts';
 import { paths } from '../paths.ts';
 import { Problem, type ProblemCode, problems } from '../problems.ts';
 import { describeService } from './openapi.ts';
-import { documentationPage, problemPage } from './pages.ts';
+import { documentationPage, problemPage, rootPage } from './pages.ts';
 import { problemTypeShape, rootShape, statusShape } from './shapes.ts';
 
 export interface ServiceInfo {
@@ -47,10 +48,14 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
       operations: {
         GET: {
           summary: 'The one address to know: links to everything else',
+          produces: ['application/json', 'application/xml', 'text/html'],
           output: rootShape,
           gives: { 200: ['Link-Template'] },
           answers: { 200: 'The links' },
-          handle: () => ({ status: 200, document: root, templates }),
+          handle({ base, headers: { accept } }) {
+            const html = (): string => rootPage(rootLinks, info.version, base);
+            return { status: 200, document: isForPeople(accept) ? { ...root, html } : root, templates };
+          },
         },
       },
     },
@@ -141,6 +146,15 @@ export function serviceRoutes(info: ServiceInfo, routes: readonly Route[]): Rout
   ];
   const all = [...own, ...routes];
   return own;
+}
+
+/**
+ * Whether a page may be what is wanted: by a browser, all of which name XHTML, or by a client that takes nothing else of what
+ * there is. Programs on Java's HttpURLConnection ask for text/html by default and mean nothing by it.
+ */
+function isForPeople(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  return accept.toLowerCase().includes('application/xhtml+xml') || chooseMediaType(accept, JSON_FIRST) === undefined;
 }
 
 const PATIENCE = 2000;

@@ -171,8 +171,11 @@ export interface Settlement {
   readonly now: number;
 }
 
-/** `dead`: put back once too often, the redelivery duty moves it. `overtaken`: a newer delivery exists. */
-export type SettleOutcome = 'done' | 'dead' | 'overtaken' | 'gone';
+/**
+ * `dead`: put back once too often, the redelivery duty moves it. `overtaken`: a newer delivery exists.
+ * `acknowledged`: by this very delivery, so that there is no lease to extend.
+ */
+export type SettleOutcome = 'done' | 'dead' | 'overtaken' | 'acknowledged' | 'gone';
 
 /** One step of forgetting messages that are consumed, dead or expired. */
 export interface ForgetStep {

@@ -64,7 +64,7 @@ export interface QueueModel {
   poll(max: number): Letter[];
   receive(max: number): Letter[];
   peek(max: number): Letter[];
-  settle(letter: Letter, delivery: number, verdict: Verdict): 'done' | 'overtaken' | 'gone';
+  settle(letter: Letter, delivery: number, verdict: Verdict): 'done' | 'overtaken' | 'acknowledged' | 'gone';
   redeliver(deadLetters: QueueModel): void;
   bury(dead: Letter): void;
   redrive(max: number): number;
@@ -206,7 +206,7 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
         letter.state = 'consumed';
         letter.due = later(now(), settings.retention ?? RETENTION);
       } else if (verdict.kind === 'extend') {
-        if (state === 'consumed') return 'overtaken';
+        if (state === 'consumed') return 'acknowledged';
         letter.state = 'leased';
         letter.due = later(now(), verdict.by);
       } else if (isSpent(letter)) {

@@ -61,7 +61,12 @@ export const settle: Step<'settle'> = async (world, { client, pick, verdict }) =
   const { receiving, publicId } = world.service.messaging;
   const id = publicId({ id: letter.id as number, name: null });
   const outcome = await outcomeOf(receiving.settle(queue, id, token, verdict));
-  const problems = { done: undefined, overtaken: 'overtaken', gone: 'message-gone' } as const;
+  const problems = {
+    done: undefined,
+    overtaken: 'overtaken',
+    acknowledged: 'already-acknowledged',
+    gone: 'message-gone',
+  } as const;
   assert.equal(outcome, problems[letter.queue.settle(letter, delivery, verdict)]);
 };
 

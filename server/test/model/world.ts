@@ -50,7 +50,7 @@ export interface World {
   draft(wishes: Wishes, body?: string): Draft;
 }
 
-export const patient: Client = { gone: false, onGone: () => () => {} };
+export const patient: Client = { gone: false, onGone: () => () => {}, unwatched: false, onUnwatched: () => () => {} };
 
 export async function createWorld(service: Service, prefix: string): Promise<World> {
   const { clock } = service;

@@ -75,7 +75,7 @@ export const SIXTEEN = range(16);
 export const race = <T>(runners: readonly (() => Promise<T>)[]): Promise<T[]> =>
   Promise.all(runners.map((run) => run()));
 
-export const patient: Client = { gone: false, onGone: () => () => {} };
+export const patient: Client = { gone: false, onGone: () => () => {}, unwatched: false, onUnwatched: () => () => {} };
 
 export const draft = (body: string): Draft => ({ contentType: 'text/plain', fields: [], body: Buffer.from(body) });
 

@@ -10,6 +10,7 @@ import {
   draft,
   type Nodes,
   outcomeOf,
+  patient,
   poll,
   post,
   RETURN,
@@ -53,7 +54,7 @@ export function receivingRaces(nodes: () => Nodes): void {
       SIXTEEN.map((turn) => async () => {
         const { receiving } = nodes().node(turn);
         const take = turn % 4 < 2 ? receiving.poll : receiving.receive;
-        return (await take(queue, { max: 2, wait: 0 }, { gone: false, onGone: () => () => {} })).map(bodyOf);
+        return (await take(queue, { max: 2, wait: 0 }, patient)).map(bodyOf);
       }),
     );
     const rest = await receiveAll(nodes().node(0), queue);

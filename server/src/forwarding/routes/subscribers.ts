@@ -189,7 +189,7 @@ function fieldsOf(request: Request): { rel?: unknown; href?: unknown; secret?: u
   const isXml = type === ATOM_TYPE || type === 'application/xml' || type === 'text/xml';
   if (request.body.length === 0) throw new Problem('bad-body', 'the body must be one Atom link element');
   if (!isXml) return readFields(request, INPUT);
-  const root = readXml(request.body, INPUT.element);
+  const root = readXml(request.body, INPUT.element, acceptedTypes(INPUT));
   try {
     return { ...readAtomLink(root), secret: root.attributes.secret };
   } catch (error) {

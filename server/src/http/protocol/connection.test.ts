@@ -300,6 +300,33 @@ test('a client that does not take its answers is given no more of them', async (
   socket.destroy();
 });
 
+test('who waits is told when so much has come behind it that its client would not be seen to leave', async () => {
+  const socket = await open();
+  const hold = 'GET /hold HTTP/1.1\r\nHost: here\r\n\r\n';
+  socket.write(hold);
+  const first = await nextHeld();
+  assert.equal(first.unwatched, false);
+  const unwatched = new Promise<void>((resolve) => {
+    first.onUnwatched(resolve);
+  });
+  let untold = true;
+  first.onUnwatched(() => {
+    untold = false;
+  })();
+  socket.write(hold + whole('x').repeat(3000) + hold);
+  await unwatched;
+  assert.deepEqual([first.unwatched, first.gone, untold], [true, false, true]);
+  first.answer(204, []);
+  const second = await nextHeld();
+  assert.equal(second.unwatched, true, 'the rest is still too much');
+  second.answer(204, []);
+  socket.resume();
+  const third = await nextHeld();
+  assert.equal(third.unwatched, false);
+  third.answer(204, []);
+  socket.destroy();
+});
+
 test('what a client sends without end behind a request that waits is left with the client', async () => {
   const socket = await open();
   socket.write('GET /hold HTTP/1.1\r\nHost: here\r\n\r\n');

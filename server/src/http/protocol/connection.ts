@@ -96,7 +96,13 @@ export class Connection implements Carrier {
       if (this.#exchange === undefined) this.#since = performance.now();
     } else this.#unread = Buffer.concat([this.#unread, more]);
     if (this.#exchange === undefined) this.#readOn();
-    if (this.#hasEnough) this.socket.pause();
+    if (!this.#hasEnough || this.isDeaf) return;
+    this.socket.pause();
+    this.#exchange?.goDeaf();
+  }
+
+  get isDeaf(): boolean {
+    return this.socket.isPaused();
   }
 
   /** What waits can wait where it is: in the system, and with the client. */
@@ -117,7 +123,7 @@ export class Connection implements Carrier {
     this.#isReading = true;
     while (this.#exchange === undefined && !this.#isOver && !this.#isFull && this.#begin()) {}
     this.#isReading = false;
-    if (this.socket.isPaused() && !this.#hasEnough) this.socket.resume();
+    if (this.isDeaf && !this.#hasEnough) this.socket.resume();
     if (this.#exchange !== undefined || this.#isOver || this.#isFull) return;
     if (this.#unread.length > 0) {
       if (this.saidGoodbye) this.#refuse(malformed('the request ended before it was complete'));
@@ -288,7 +294,7 @@ export class Connection implements Carrier {
     this.#since = performance.now();
     this.#overAt = this.#since;
     if (!this.isClosed) this.socket.end();
-    if (this.socket.isPaused()) this.socket.resume();
+    if (this.isDeaf) this.socket.resume();
   }
 
   /** The service stops: whoever is not being served can go. */

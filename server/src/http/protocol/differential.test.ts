@@ -106,7 +106,7 @@ const request = fc
       'a.example:80',
       '/\xe9',
     ),
-    version: mostly('HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2', 'HTTP/0.9', 'http/1.1'),
+    version: mostly('HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2', 'HTTP/1.9', 'HTTP/2.0', 'HTTP/0.9', 'http/1.1'),
     fields: fc.array(fieldLine, { maxLength: 3 }),
     frame: framed,
     before: mostly('', '\r\n', '\n', '\r', '\r\n\r\n'),
@@ -179,12 +179,19 @@ const bounded = { interruptAfterTimeLimit: SECONDS * 1000, markInterruptAsFailur
 /** Blanks around a value are none of it (RFC 9112, section 5). The runtime refuses a tab behind this one all the same. */
 const TAB_BEHIND_CODING = /transfer-encoding:[^\r\n]*\t\r\n/i;
 
+/**
+ * We read a later minor version as HTTP/1.1 (RFC 9110, section 6.2), the runtime refuses it: it is shown the same bytes with
+ * the version it knows. Changes may make content of a request line; there the same is done to what we have read.
+ */
+const asKnownVersion = (text: string): string => text.replaceAll(/ HTTP\/1\.[2-9]/g, ' HTTP/1.1');
+
 test('what we take for requests is the same to the parser of the runtime', async () => {
   await fc.assert(
     fc.asyncProperty(bytes, async (all) => {
       fc.pre(!TAB_BEHIND_CODING.test(all.toString('latin1')));
-      const ours = await readByUs([all]);
-      const theirs = await readByNode([all]);
+      const read = await readByUs([all]);
+      const ours = read.map((each) => ({ ...each, body: asKnownVersion(each.body) }));
+      const theirs = await readByNode([Buffer.from(asKnownVersion(all.toString('latin1')), 'latin1')]);
       assert.deepEqual(ours, theirs.slice(0, ours.length));
     }),
     bounded,

@@ -21,6 +21,8 @@ export interface Carrier {
   readonly isClosed: boolean;
   /** Whether the client has said that it will send nothing more. */
   readonly saidGoodbye: boolean;
+  /** Whether so much has come behind the request that the client is not read from, and would not be seen to leave. */
+  readonly isDeaf: boolean;
   /** Has the client send the body it has announced. */
   invite(): void;
   answer(exchange: Exchange, status: number, fields: readonly string[], content: Buffer | undefined): void;
@@ -47,6 +49,7 @@ export class Exchange {
   #reader: { resolve: (body: Buffer) => void; reject: (problem: Problem) => void } | undefined;
   #answered = false;
   #watchers: Set<() => void> | undefined;
+  #deafWatchers: Set<() => void> | undefined;
 
   constructor(carrier: Carrier, head: RequestHead, body: Body) {
     this.head = head;
@@ -115,6 +118,23 @@ export class Exchange {
     this.#watchers ??= new Set();
     const watchers = this.#watchers.add(callback);
     return () => watchers.delete(callback);
+  }
+
+  /** Whether it would go unnoticed if the client hung up. */
+  get unwatched(): boolean {
+    return this.#carrier.isDeaf;
+  }
+
+  /** Calls back when that begins. Gives a function that takes the wish back. */
+  onUnwatched(callback: () => void): () => void {
+    this.#deafWatchers ??= new Set();
+    const watchers = this.#deafWatchers.add(callback);
+    return () => watchers.delete(callback);
+  }
+
+  /** Told by the connection. */
+  goDeaf(): void {
+    for (const callback of this.#deafWatchers ?? []) callback();
   }
 
   /** Told by the connection. */

@@ -82,6 +82,31 @@ test('an unknown method or version is told from what is no HTTP', () => {
   );
 });
 
+test('a later minor version is read as the highest that is known, another major one is not', () => {
+  for (const minor of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+    const { version, keepsAlive } = read(`GET / HTTP/1.${minor}`);
+    assert.deepEqual([version, keepsAlive], ['1.1', true], `HTTP/1.${minor}`);
+  }
+  for (const version of ['HTTP/0.9', 'HTTP/2.0', 'HTTP/2.1', 'HTTP/9.2']) {
+    assert.equal(
+      codeOf(() => parseRequestLine(`GET / ${version}`)),
+      'version-unknown',
+      version,
+    );
+  }
+  for (const version of ['HTTP/1.10', 'HTTP/1.', 'HTTP/1.x', 'HTTP/1.2 ', 'http/1.2']) {
+    assert.equal(
+      codeOf(() => parseRequestLine(`GET / ${version}`)),
+      'bad-request',
+      version,
+    );
+  }
+  assert.equal(
+    codeOf(() => parseRequestLine('BREW / HTTP/1.2')),
+    'method-unknown',
+  );
+});
+
 test('a client is kept or let go as it wishes, and as its version has it', () => {
   for (const [version, connection, kept] of [
     ['1.1', undefined, true],

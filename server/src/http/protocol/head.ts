@@ -20,6 +20,8 @@ const TARGET = /^(?:(?:\/|https?:\/\/[\w.~:[\]-]+(?:[/?]|$))[\x21\x22\x24-\x7e]*
 /** What CONNECT is for. It is told that this is no proxy. */
 const AUTHORITY = /^[\w.~:[\]-]+$/;
 const VERSION = /^HTTP\/\d\.\d$/;
+/** RFC 9110, section 6.2: a higher minor version than the one known here is read as if it were that one. */
+const LATER_MINOR = /^HTTP\/1\.[2-9]$/;
 
 /** A longer head is read anew each time: what is remembered is held for as long as the connection is idle. */
 const MOST_REMEMBERED = 2048;
@@ -66,13 +68,14 @@ export function parseRequestLine(line: string): RequestLine {
   }
   if (version === 'HTTP/1.1') return { method, target, version: '1.1' };
   if (version === 'HTTP/1.0') return { method, target, version: '1.0' };
+  if (LATER_MINOR.test(version)) return { method, target, version: '1.1' };
   throw whatIsWrong(method, target, version);
 }
 
 function whatIsWrong(method: string, target: string, version: string): Problem {
   const isTarget = TARGET.test(target) || (method === 'CONNECT' && AUTHORITY.test(target));
   if (!isTarget || !VERSION.test(version) || !TOKEN.test(method)) return malformed();
-  if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') {
+  if (!version.startsWith('HTTP/1.')) {
     return new Problem('version-unknown', 'only HTTP/1.1 and HTTP/1.0 are spoken here');
   }
   const detail = method === 'CONNECT' ? 'this is no proxy' : 'the request method is not one this service knows';

@@ -56,7 +56,7 @@ function fromMultipart(request: Request, maxBatch: number): Draft[] {
 
 function fromAtom(request: Request, maxBatch: number): Draft[] {
   try {
-    const entries = readAtomFeed(readXml(request.body, 'feed'), { entries: maxBatch });
+    const entries = readAtomFeed(readXml(request.body, 'feed', BATCH_TYPES), { entries: maxBatch });
     return entries.map(({ contentType, body }) => ({ contentType, fields: [], body }));
   } catch (error) {
     if (!(error instanceof AtomError)) throw error;

@@ -1,6 +1,6 @@
 /** HTTP of reading a topic: first, last, next, and next as a stream of events. */
 import type { Answer } from '../../http/answer.ts';
-import { NO_STORE } from '../../http/answer.ts';
+import { NO_STORE, VARY_ACCEPT } from '../../http/answer.ts';
 import type { Link } from '../../http/links.ts';
 import { wantsNamed } from '../../http/negotiation.ts';
 import type { Operation, Route } from '../../http/operation.ts';
@@ -8,6 +8,7 @@ import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
 import { integer } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
+import { Problem } from '../../problems.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { Messaging } from '../messaging.ts';
@@ -71,7 +72,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
-      return answerWith(request, views, { several: max !== undefined, links: () => links, extra, wait });
+      return chosen(answerWith(request, views, { several: max !== undefined, links: () => links, extra, wait }));
     },
   };
 
@@ -81,25 +82,35 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     summary: 'The oldest message that is still there. text/event-stream gives it and all that follow',
     headers: { 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
-    problems: ['unknown-destination', 'not-found'],
+    problems: ['unknown-destination', 'not-found', 'bad-query'],
     async handle(request) {
       const topic = await topicOf(request);
+      if (request.query.has('max')) throw oneAtATime(topic);
       const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);
-      return isStream ? stream(request, topic, reading.beginning(topic)) : oldest.handle(request);
+      return isStream ? stream(request, topic, reading.beginning(topic)) : chosen(await oldest.handle(request));
     },
   };
+
+  /** Whoever asks for several is not given one as if there were no more: `next` from the beginning gives them. */
+  function oneAtATime(topic: Destination): Problem {
+    const detail = 'is not known here: first gives one message; next, which is linked, takes it from the beginning on';
+    return new Problem('bad-query', `max ${detail}`, {
+      errors: [{ parameter: 'max', detail }],
+      links: [nextLink(topic, reading.beginning(topic))],
+    });
+  }
 
   async function stream(request: Request, topic: Destination, position: string): Promise<Answer> {
     const lastEvent = request.headers['last-event-id'];
     const from = typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : position;
     // A position that is none of this topic is refused before the stream begins.
     await reading.after(topic, from, { max: 1, wait: 0 }, request);
-    return {
+    return chosen({
       status: 200,
       headers: [NO_STORE],
       links: [nextLink(topic, from)],
       stream: { type: EVENT_STREAM, run: (sink) => streamFrom(messaging, topic, from, request, sink) },
-    };
+    });
   }
 
   return [
@@ -118,6 +129,9 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     { resource: paths.next, title: 'The next message of a topic', area: AREA, operations: { GET: next } },
   ];
 }
+
+/** An answer where Accept chose between messages and events. */
+const chosen = (answer: Answer): Answer => ({ ...answer, headers: [...(answer.headers ?? []), VARY_ACCEPT] });
 
 /**
  * Message content ignores Accept, with this one exception: events must be asked for by name, and not less than the type

@@ -117,7 +117,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       accepts: acceptedTypes(input),
       input: verdictShape,
       answers: { 204: 'Done, or done before' },
-      problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'invalid'],
+      problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'already-acknowledged', 'invalid'],
       async handle(request) {
         const verdict = readVerdict(readFields(request, input));
         const name = nameOf(request);

@@ -27,7 +27,7 @@ test('who comes after the news of a message does not join a look that began befo
   const reading = createReading(store, createWaiting(createWaiters(10)), sealer);
   const record = { id: 1, kind: 'topic', name: 't', settings: {}, version: 1, created: 0 } as const;
   const topic = makeDestination(record, false);
-  const client = { gone: false, onGone: () => () => {} };
+  const client = { gone: false, onGone: () => () => {}, unwatched: false, onUnwatched: () => () => {} };
   const position = await reading.position(topic);
   const read = () => reading.after(topic, position, { max: 1, wait: 0 }, client);
   const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -27,7 +27,7 @@ export interface Receiving {
   poll(queue: Destination, wanted: Wanted & Enlisted, client: Client): Promise<readonly ClaimedMessage[]>;
   /** Looks at what `receive` would give. */
   peek(queue: Destination, wanted: Wanted, client: Client): Promise<readonly FoundMessage[]>;
-  /** Throws 412 when a newer delivery has overtaken this one, 410 when the message is gone. */
+  /** Throws 412 when a newer delivery has overtaken this one, 409 when it has no lease to extend, 410 when the message is gone. */
   settle(queue: Destination, publicId: string, token: number, verdict: Verdict): Promise<void>;
 }
 
@@ -114,9 +114,11 @@ export function createReceiving(
         if (outcome === undefined || id !== guess) outcome = await settleMessage(queue, id, token, verdict);
       }
       if (outcome === 'overtaken') {
-        const delivered = 'delivered again, or is dead, since this link was given';
-        const been = verdict.kind === 'extend' ? `acknowledged or ${delivered}; no lease is left` : delivered;
-        throw new Problem('overtaken', `the message has been ${been}`);
+        throw new Problem('overtaken', 'the message has been delivered again, or is dead, since this link was given');
+      }
+      if (outcome === 'acknowledged') {
+        const detail = 'the message was acknowledged by this link, so that there is no lease to extend';
+        throw new Problem('already-acknowledged', `${detail}; acknowledge=false puts it back`);
       }
       if (outcome === 'gone') throw new Problem('message-gone', 'the message was here and is gone');
     },

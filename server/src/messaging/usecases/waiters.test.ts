@@ -12,9 +12,9 @@ test('a message wakes one taker, in the order they came, and all who look', asyn
   const sleeping = [first, ...lookers].map((waiter) => waiter.sleep(deadline));
   const other = second.sleep(deadline);
   waiters.wake(1, 1);
-  assert.deepEqual(await Promise.all(sleeping), [true, true, true]);
+  assert.deepEqual(await Promise.all(sleeping), ['woken', 'woken', 'woken']);
   second.leave();
-  assert.equal(await other, false);
+  assert.equal(await other, 'sent home');
 });
 
 test('a taker that was woken and leaves passes its wake-up on', async () => {
@@ -23,14 +23,14 @@ test('a taker that was woken and leaves passes its wake-up on', async () => {
   const sleeping = second.sleep(performance.now() + FAR);
   waiters.wake(1, 1);
   first.leave();
-  assert.equal(await sleeping, true);
+  assert.equal(await sleeping, 'woken');
 });
 
 test('who has left does not sleep: the process could not end before its deadline', async () => {
   const waiters = createWaiters(10);
   const waiter = waiters.enter(1, true);
   waiter.leave();
-  assert.equal(await waiter.sleep(performance.now() + FAR), false);
+  assert.equal(await waiter.sleep(performance.now() + FAR), 'sent home');
   assert.equal(waiters.size, 0);
 });
 
@@ -39,8 +39,8 @@ test('stopping sends everyone home', async () => {
   const waiter = waiters.enter(1, true);
   const sleeping = waiter.sleep(performance.now() + FAR);
   waiters.stop();
-  assert.equal(await sleeping, false);
-  assert.equal(await waiter.sleep(performance.now() + FAR), false);
+  assert.equal(await sleeping, 'sent home');
+  assert.equal(await waiter.sleep(performance.now() + FAR), 'sent home');
 });
 
 test('who waits at a destination that changed is sent home, asleep or looking', async () => {
@@ -57,9 +57,12 @@ test('who waits at a destination that changed is sent home, asleep or looking', 
     elsewhere.sleep(performance.now() + FAR),
   ];
   waiters.dismiss(1);
-  assert.deepEqual([await first, await looking.sleep(performance.now() + FAR), await third], [false, false, false]);
+  assert.deepEqual(
+    [await first, await looking.sleep(performance.now() + FAR), await third],
+    ['sent home', 'sent home', 'sent home'],
+  );
   waiters.wake(2, 1);
-  assert.equal(await fourth, true);
+  assert.equal(await fourth, 'woken');
   for (const waiter of [asleep, looking, looker, elsewhere]) waiter.leave();
   assert.equal(waiters.size, 0);
 });
@@ -69,7 +72,15 @@ test('one that is woken and dismissed during its look looks once more before it 
   const looking = waiters.enter(1, true);
   waiters.wake(1, 1);
   waiters.dismiss(1);
-  assert.equal(await looking.sleep(performance.now() + FAR), true);
-  assert.equal(await looking.sleep(performance.now() + FAR), false);
+  assert.equal(await looking.sleep(performance.now() + FAR), 'woken');
+  assert.equal(await looking.sleep(performance.now() + FAR), 'sent home');
   looking.leave();
+});
+
+test('one whose time is over is told so', async () => {
+  const waiters = createWaiters(10);
+  const waiter = waiters.enter(1, true);
+  assert.equal(await waiter.sleep(performance.now() + 1), 'late');
+  assert.equal(await waiter.sleep(performance.now() - 1), 'late');
+  waiter.leave();
 });

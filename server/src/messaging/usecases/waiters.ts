@@ -5,11 +5,13 @@
  */
 import { Problem } from '../../problems.ts';
 
+/** How a sleep ends: something came, its time is over, or there is nothing to wait for any more. */
+export type Ending = 'woken' | 'late' | 'sent home';
+
 interface Entry {
   /** Woken since its last look. */
   woken: boolean;
-  /** Ends its sleep: with true when woken, false when it is over. */
-  end: ((woken: boolean) => void) | undefined;
+  end: ((ending: Ending) => void) | undefined;
   /** There is nothing to wait for any more. */
   dismissed: boolean;
 }
@@ -20,8 +22,8 @@ interface Place {
 }
 
 export interface Waiter {
-  /** Sleeps until woken or until the deadline (by `performance.now`). False: it is over, nothing came. */
-  sleep(deadline: number): Promise<boolean>;
+  /** Sleeps until woken or until the deadline (by `performance.now`). */
+  sleep(deadline: number): Promise<Ending>;
   /** Ends a sleep that is under way, too. */
   leave(): void;
 }
@@ -47,7 +49,7 @@ export function createWaiters(limit: number): Waiters {
 
   function wakeEntry(entry: Entry): void {
     if (entry.end === undefined) entry.woken = true;
-    else entry.end(!stopped);
+    else entry.end(stopped ? 'sent home' : 'woken');
   }
 
   function wake(destination: number, count: number): void {
@@ -67,21 +69,22 @@ export function createWaiters(limit: number): Waiters {
     for (const destination of places.keys()) wake(destination, Number.POSITIVE_INFINITY);
   }
 
-  function sleep(entry: Entry, deadline: number): Promise<boolean> {
+  function sleep(entry: Entry, deadline: number): Promise<Ending> {
     const left = deadline - performance.now();
-    if (stopped || left <= 0) return Promise.resolve(false);
+    if (stopped) return Promise.resolve('sent home');
+    if (left <= 0) return Promise.resolve('late');
     // Also when it is dismissed: the first dead letter comes together with the change of its queue, and is to be taken.
     if (entry.woken) {
       entry.woken = false;
-      return Promise.resolve(true);
+      return Promise.resolve('woken');
     }
-    if (entry.dismissed) return Promise.resolve(false);
+    if (entry.dismissed) return Promise.resolve('sent home');
     return new Promise((resolve) => {
-      const timer = setTimeout(() => entry.end?.(false), left);
-      entry.end = (woken) => {
+      const timer = setTimeout(() => entry.end?.('late'), left);
+      entry.end = (ending) => {
         entry.end = undefined;
         clearTimeout(timer);
-        resolve(woken);
+        resolve(ending);
       };
     });
   }
@@ -93,7 +96,7 @@ export function createWaiters(limit: number): Waiters {
       const place = places.get(destination);
       for (const entry of [...(place?.takers ?? []), ...(place?.lookers ?? [])]) {
         entry.dismissed = true;
-        entry.end?.(false);
+        entry.end?.('sent home');
       }
     },
     destinations: () => [...places.keys()],
@@ -119,12 +122,12 @@ export function createWaiters(limit: number): Waiters {
       size++;
       return {
         // A client that hung up during its look has left already: nothing would ever end its sleep.
-        sleep: (deadline) => (entries.has(entry) ? sleep(entry, deadline) : Promise.resolve(false)),
+        sleep: (deadline) => (entries.has(entry) ? sleep(entry, deadline) : Promise.resolve('sent home')),
         leave() {
           if (!entries.delete(entry)) return;
           size--;
           if (place.takers.size + place.lookers.size === 0) places.delete(destination);
-          entry.end?.(false);
+          entry.end?.('sent home');
           if (entry.woken && taking) wake(destination, 1);
         },
       };

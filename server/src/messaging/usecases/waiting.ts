@@ -7,6 +7,10 @@ export interface Client {
   readonly gone: boolean;
   /** Gives a function that takes the wish back: a stream waits many times for one client. */
   onGone(callback: () => void): () => void;
+  /** Whether it would go unnoticed if it hung up. Then nothing is taken later than at once: it may be for nobody. */
+  readonly unwatched: boolean;
+  /** Calls back when that begins; gives the same. */
+  onUnwatched(callback: () => void): () => void;
 }
 
 /** What a client asks for: so many messages, waiting so many seconds when there are none. */
@@ -40,10 +44,14 @@ export function createWaiting(waiters: Waiters): Waiting {
       } finally {
         stopWatching();
       }
+      if (taking && client.unwatched) return [];
       const deadline = performance.now() + wait * 1000;
       // Entered before the next look: what arrives in between wakes it.
       const waiter = waiters.enter(id, taking);
       const forget = client.onGone(waiter.leave);
+      // Whoever only looks takes nothing from others, and may go on.
+      const forgetUnwatched = taking ? client.onUnwatched(waiter.leave) : forget;
+      let isLast = false;
       try {
         for (;;) {
           if (client.gone) {
@@ -52,11 +60,15 @@ export function createWaiting(waiters: Waiters): Waiting {
             return [];
           }
           const found = await look();
-          if (found.length > 0) return found;
-          if (!(await waiter.sleep(deadline))) return [];
+          if (found.length > 0 || isLast || performance.now() >= deadline) return found;
+          const ending = await waiter.sleep(deadline);
+          if (ending === 'sent home') return [];
+          // Nothing came, or the store is away and nobody was told of what did. Only a look can tell, and may fail.
+          isLast = ending === 'late';
         }
       } finally {
         forget();
+        forgetUnwatched();
         waiter.leave();
       }
     },

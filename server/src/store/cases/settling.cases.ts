@@ -27,7 +27,7 @@ export function settlingCases(subject: Subject): void {
       ['extend', 'leased', 'done', 1],
       ['extend', 'delayed', 'done', 1],
       ['extend', 'held', 'overtaken', undefined],
-      ['extend', 'consumed', 'overtaken', undefined],
+      ['extend', 'consumed', 'acknowledged', undefined],
       ['extend', 'dead', 'overtaken', undefined],
       ['extend', 'expired', 'overtaken', undefined],
     ];

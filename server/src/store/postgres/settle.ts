@@ -3,7 +3,7 @@ import type { Row, Settlement, SettleOutcome, SqlValue } from '../store.ts';
 
 const VERDICTS = { acknowledge: 0, return: 1, extend: 2 } as const;
 
-/** `becomes` is the new state, null when the settlement comes too late. A repeated acknowledgement writes nothing. */
+/** `becomes` is the new state, null when the settlement comes too late; `acknowledged`: because of its own acknowledgement. A repeated acknowledgement writes nothing. */
 export const settlements = `
   WITH verdict AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::int[], $6::bigint[])
@@ -27,12 +27,13 @@ export const settlements = `
     FROM decided
     WHERE delivery.id = decided.id AND delivery.durable = decided.durable AND becomes IS NOT NULL
       AND NOT (verdict = 0 AND decided.state = 5))
-  SELECT n, becomes, dead, dest, rank, ord FROM decided`;
+  SELECT n, becomes, dead, newest AND state = 5 AS acknowledged, dest, rank, ord FROM decided`;
 
 export interface SettledRow {
   readonly n: number;
   readonly becomes: number | null;
   readonly dead: boolean;
+  readonly acknowledged: boolean;
   readonly dest: number;
   readonly rank: number;
   readonly ord: number;
@@ -52,8 +53,8 @@ export function settleValues(ascending: readonly Settlement[]): SqlValue[] {
 
 export function settleOutcomes(ascending: readonly Settlement[], rows: readonly Row[]): SettleOutcome[] {
   const outcomes: SettleOutcome[] = ascending.map(() => 'gone');
-  for (const { n, becomes, dead } of rows as unknown as SettledRow[]) {
-    if (becomes === null) outcomes[n - 1] = 'overtaken';
+  for (const { n, becomes, dead, acknowledged } of rows as unknown as SettledRow[]) {
+    if (becomes === null) outcomes[n - 1] = acknowledged ? 'acknowledged' : 'overtaken';
     else outcomes[n - 1] = dead ? 'dead' : 'done';
   }
   return outcomes;

@@ -19,7 +19,7 @@ import {
 } from './wire.ts';
 
 const POST_OUTCOMES: readonly PostOutcome[] = ['stored', 'no-destination', 'once-used'];
-const SETTLE_OUTCOMES: readonly SettleOutcome[] = ['done', 'dead', 'overtaken', 'gone'];
+const SETTLE_OUTCOMES: readonly SettleOutcome[] = ['done', 'dead', 'overtaken', 'acknowledged', 'gone'];
 
 export const postOutcomeOf = (from: RecordReader): PostOutcome => POST_OUTCOMES[from.number()] as PostOutcome;
 export const settleOutcomeOf = (from: RecordReader): SettleOutcome => SETTLE_OUTCOMES[from.number()] as SettleOutcome;

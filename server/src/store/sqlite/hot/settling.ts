@@ -28,7 +28,7 @@ export function createSettling(db: DatabaseSync): (settlement: Settlement) => Se
     // Acknowledged before.
     if (verdict === 'acknowledge') return 'done';
     if (verdict === 'extend') {
-      if (state === 5) return 'overtaken';
+      if (state === 5) return 'acknowledged';
       statements.settle.run(1, due, id);
       return 'done';
     }

@@ -119,7 +119,7 @@ test('posts arrive as they were sent, each message to a queue with its place in 
 
 test('claims, verdicts, steps and plain outcomes arrive as they were sent', () => {
   const postOutcome = fc.constantFrom<PostOutcome[]>('stored', 'no-destination', 'once-used');
-  const settleOutcome = fc.constantFrom<SettleOutcome[]>('done', 'dead', 'overtaken', 'gone');
+  const settleOutcome = fc.constantFrom<SettleOutcome[]>('done', 'dead', 'overtaken', 'acknowledged', 'gone');
   const forgotten = record({ last: number, more: fc.boolean(), full: fc.boolean() });
   fc.assert(
     fc.property(
