@@ -34,5 +34,5 @@ export async function fillWithConsumers(
     await store.close();
   }
   // What was filled in is written out now, and not while something is measured.
-  if (place.database !== undefined) await withConnection(place.database, (sql) => sql.unsafe('CHECKPOINT'));
+  if (place.database !== undefined) await withConnection(place.database, (query) => query('CHECKPOINT'));
 }

@@ -81,12 +81,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     const { child, output, ended } = testCommand('hanging.test.ts', HANGING);
     const report = await eventually('the test runs', () => /pid=(\d+) database=(\S+)\.\s/.exec(output.text()));
     const [, pid, database = ''] = report;
-    assert.equal((await withConnection(database, (sql) => sql`SELECT 1 AS one`))[0]?.one, 1);
+    assert.equal((await withConnection(database, (query) => query('SELECT 1 AS one')))[0]?.one, 1);
     child.kill(signal);
     assert.equal((await ended).code, endings[signal]);
     await eventually('the test process ends', async () => !(await isRunning(Number(pid))));
     await eventually('the database ends', () =>
-      withConnection(database, (sql) => sql`SELECT 1`).then(
+      withConnection(database, (query) => query('SELECT 1')).then(
         () => false,
         (error) => error.code === 'ECONNREFUSED',
       ),

@@ -13,14 +13,14 @@ let ownCluster: Promise<Cluster> | undefined;
 export async function freshDatabase(): Promise<FreshDatabase> {
   const administration = await administrationUrl();
   const name = `waypost_${randomBytes(6).toString('hex')}`;
-  await withConnection(administration, (sql) => sql.unsafe(`CREATE DATABASE ${name}`));
+  await withConnection(administration, (query) => query(`CREATE DATABASE ${name}`));
   const url = new URL(administration);
   url.pathname = `/${name}`;
   return {
     url: url.href,
     drop: async () => {
       // FORCE: a pool that the test left open must not keep the database.
-      await withConnection(administration, (sql) => sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+      await withConnection(administration, (query) => query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
     },
   };
 }

@@ -10,7 +10,7 @@ after(() => assert.deepEqual(seen, ['sqlite', 'postgresql']));
 const isThere: Record<Engine['name'], (place: string) => Promise<boolean>> = {
   sqlite: async (folder) => existsSync(folder),
   postgresql: (url) =>
-    withConnection(url, (sql) => sql`SELECT 1`).then(
+    withConnection(url, (query) => query('SELECT 1')).then(
       () => true,
       () => false,
     ),

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import postgres from 'postgres';
+import pg from 'pg';
 import { guardFolder, guardProcess } from './guard.ts';
 import { type Account, binariesFor, unprivilegedAccount } from './postgres-binaries.ts';
 import { type Tail, tailOf } from './tail.ts';
@@ -83,7 +83,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     url,
     createDatabase: async () => {
       const name = `waypost_${randomBytes(6).toString('hex')}`;
-      await withConnection(url('postgres'), (sql) => sql.unsafe(`CREATE DATABASE ${name}`));
+      await withConnection(url('postgres'), (query) => query(`CREATE DATABASE ${name}`));
       return url(name);
     },
     restart: async (mode) => {
@@ -102,13 +102,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
 }
 
+/** Runs a statement and gives its rows. */
+export type Query = <R = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<R[]>;
+
 /** Runs one piece of work on a connection of its own. */
-export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
+export async function withConnection<T>(url: string, work: (query: Query) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  // A connection that is lost fails its statements; nobody has to be told besides.
+  client.on('error', () => {});
+  await client.connect();
   try {
-    return await work(sql);
+    return await work(async (text, values) => (await client.query(text, values)).rows);
   } finally {
-    await sql.end();
+    await client.end();
   }
 }
 

@@ -190,12 +190,7 @@ export const ROLES: Role[] = [
 
 export const RESTRICTIONS: Restriction[] = [
   {
-    target: [
-      'server/src/store/{sqlite,postgres}.ts',
-      'server/src/store/{sqlite,postgres}/**',
-      'node:sqlite',
-      'npm:postgres',
-    ],
+    target: ['server/src/store/{sqlite,postgres}.ts', 'server/src/store/{sqlite,postgres}/**', 'node:sqlite', 'npm:pg'],
     onlyFrom: [
       'server/src/store/**',
       'testing/**',

@@ -35,7 +35,7 @@ describe('what may be', () => {
     ],
     ['use cases and duties ask who is alive', file('server/src/duties/prune.ts', '../nodes/membership.ts')],
     ['queries ask whether an owner is gone', file('server/src/messaging/queries.ts', '../nodes/queries.ts')],
-    ['the store knows its engines', file('server/src/store/open.ts', './sqlite/sqlite.ts', 'node:sqlite', 'postgres')],
+    ['the store knows its engines', file('server/src/store/open.ts', './sqlite/sqlite.ts', 'node:sqlite', 'pg')],
     [
       'tests use the ground of the tests',
       file('server/src/messaging/queue.test.ts', '../../../testing/http.ts', './queries.ts'),

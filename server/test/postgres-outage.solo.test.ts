@@ -36,8 +36,8 @@ describe('an outage of PostgreSQL', () => {
       await cluster.startUp();
     },
     'connections cut by the administrator': () =>
-      withConnection(cluster.url('postgres'), async (sql) => {
-        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'waypost'`;
+      withConnection(cluster.url('postgres'), async (query) => {
+        await query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'waypost'`);
       }),
   };
 
@@ -210,10 +210,9 @@ describe('waking over nodes', () => {
         headers: { 'Accept-Wait': '50' },
       });
       await request(`${nodes[0].url}/status`);
-      const cut = await withConnection(
-        url,
-        (sql) => sql`SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
-          WHERE application_name = 'waypost' AND query ILIKE 'LISTEN%' AND datname = current_database()`,
+      const cut = await withConnection(url, (query) =>
+        query(`SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
+          WHERE application_name = 'waypost' AND query ILIKE 'LISTEN%' AND datname = current_database()`),
       );
       assert.equal(cut.length, 2, 'each node listens on a connection of its own');
       assert.equal((await request(`${nodes[1].url}/queues/far`, { method: 'POST', body: `cut ${round}` })).status, 204);
@@ -221,9 +220,8 @@ describe('waking over nodes', () => {
       assert.equal((await waiting).text(), `cut ${round}`);
       assert.ok(performance.now() - posted < FEW_SECONDS);
       await eventually('both nodes listen again', async () => {
-        const rows = await withConnection(
-          url,
-          (sql) => sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'waypost' AND query ILIKE 'LISTEN%'`,
+        const rows = await withConnection(url, (query) =>
+          query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'waypost' AND query ILIKE 'LISTEN%'`),
         );
         return rows.length === 2;
       });

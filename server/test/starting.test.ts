@@ -165,7 +165,7 @@ test('a start that fails leaves nothing behind and changes nothing', async () =>
   for (const [args, message] of rows) isRefusal(await serve(...args), message);
   assert.deepEqual(readdirSync(folder), []);
   assert.deepEqual(readdirSync(tiny.path), []);
-  const tables = await withConnection(url, (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`);
+  const tables = await withConnection(url, (query) => query(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`));
   assert.equal(tables.length, 0, 'the database is as empty as it was');
 
   // An old store is not brought to a new schema by a program that cannot run.
@@ -307,16 +307,16 @@ test('a newer schema is refused and left as it is, in PostgreSQL', async () => {
   await request(`${waypost.url}/queues/old`, { method: 'POST', body: 'old' });
   await waypost.stop();
   const contents = (): Promise<string> =>
-    withConnection(url, async (sql) => {
-      const columns = await sql`SELECT table_name, column_name, data_type FROM information_schema.columns
-        WHERE table_schema = 'public' ORDER BY 1, 2`;
+    withConnection(url, async (query) => {
+      const columns = await query(`SELECT table_name, column_name, data_type FROM information_schema.columns
+        WHERE table_schema = 'public' ORDER BY 1, 2`);
       const rows = [];
       for (const name of new Set(columns.map((column) => String(column.table_name)))) {
-        rows.push(await sql.unsafe(`SELECT * FROM "${name}"`));
+        rows.push(await query(`SELECT * FROM "${name}"`));
       }
       return JSON.stringify({ columns, rows });
     });
-  await withConnection(url, (sql) => sql`UPDATE meta SET number = 1000 WHERE name = 'schema'`);
+  await withConnection(url, (query) => query(`UPDATE meta SET number = 1000 WHERE name = 'schema'`));
   const before = await contents();
   // The test cluster does not sync, of which the service warns.
   const result = await serve('--port', '0', '--database', url, '--log-level', 'error');

@@ -14,9 +14,10 @@ test('pruning goes on within ten seconds after the node that did it was killed',
   let nodes: WaypostProcess[] = await Promise.all([startWaypost({ database }), startWaypost({ database })]);
   try {
     const pruner = await eventually('someone prunes', () =>
-      withConnection(database, async (sql) => {
-        const [row] = await sql<{ process: string }[]>`
-          SELECT node.process FROM duty JOIN node ON node.id = duty.owner WHERE duty.name = 'prune'`;
+      withConnection(database, async (query) => {
+        const [row] = await query<{ process: string }>(
+          `SELECT node.process FROM duty JOIN node ON node.id = duty.owner WHERE duty.name = 'prune'`,
+        );
         return row?.process;
       }),
     );

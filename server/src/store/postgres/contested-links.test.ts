@@ -58,18 +58,18 @@ describe('contested links', { timeout: 120_000 }, () => {
       await Promise.all(chains.map((chain) => use(nodeAt(0), destination, kind, chain, 1)));
       for (const [round, contested] of [0, 2, 5, 3].entries()) {
         const n = round + 2;
-        const posting = await withConnection(url, (sql) =>
-          sql.begin(async (tx) => {
-            await tx`UPDATE once_chain SET n = ${n} WHERE chain = ${chains[contested] ?? 0}`;
-            const outcomes = Promise.all(chains.map((chain) => use(nodeAt(0), destination, kind, chain, n)));
-            outcomes.catch(() => {});
-            await eventually('the posts wait for the chain', async () => {
-              const waiting = await tx`SELECT 1 FROM pg_locks WHERE NOT granted`;
-              return waiting.length > 0;
-            });
-            return { outcomes };
-          }),
-        );
+        const posting = await withConnection(url, async (query) => {
+          await query('BEGIN');
+          await query('UPDATE once_chain SET n = $1 WHERE chain = $2', [n, chains[contested]]);
+          const outcomes = Promise.all(chains.map((chain) => use(nodeAt(0), destination, kind, chain, n)));
+          outcomes.catch(() => {});
+          await eventually('the posts wait for the chain', async () => {
+            const waiting = await query('SELECT 1 FROM pg_locks WHERE NOT granted');
+            return waiting.length > 0;
+          });
+          await query('COMMIT');
+          return { outcomes };
+        });
         const expected = chains.map((_, index) => (index === contested ? 'once-used' : 'stored'));
         assert.deepEqual(await posting.outcomes, expected);
       }

@@ -67,18 +67,18 @@ describe('contested settlements', { timeout: 120_000 }, () => {
           const now = store.now();
           return { id, token: TOKEN, verdict: 'acknowledge', due: now + 1000, maxDeliveries: 10, now };
         });
-        const settled = await withConnection(url, (sql) =>
-          sql.begin(async (tx) => {
-            await tx`UPDATE delivery SET due = due + 1 WHERE id = ${ids[contested] ?? 0}`;
-            const answer = link.query(settlements, settleValues(verdicts));
-            answer.catch(() => {});
-            await eventually('the settlement waits for the row', async () => {
-              const waiting = await tx`SELECT 1 FROM pg_locks WHERE NOT granted`;
-              return waiting.length > 0;
-            });
-            return { answer };
-          }),
-        );
+        const settled = await withConnection(url, async (query) => {
+          await query('BEGIN');
+          await query('UPDATE delivery SET due = due + 1 WHERE id = $1', [ids[contested]]);
+          const answer = link.query(settlements, settleValues(verdicts));
+          answer.catch(() => {});
+          await eventually('the settlement waits for the row', async () => {
+            const waiting = await query('SELECT 1 FROM pg_locks WHERE NOT granted');
+            return waiting.length > 0;
+          });
+          await query('COMMIT');
+          return { answer };
+        });
         const { rows } = await settled.answer;
         assert.deepEqual(new Set(settleOutcomes(verdicts, rows)), new Set(['done']));
       }

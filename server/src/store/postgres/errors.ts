@@ -3,26 +3,6 @@ import { Problem } from '../../problems.ts';
 
 const RETRY_AFTER = { headers: { 'Retry-After': '1' } };
 
-/** Codes of the client library and the operating system: the connection was not made or was lost. */
-const CONNECTION_CODES = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'ENOENT',
-  'EACCES',
-]);
-
 /** SQLSTATEs that say the server cannot serve now, though the statement may be right. */
 const UNAVAILABLE_STATES = new Set([
   '25006', // read-only, as during a failover
@@ -36,8 +16,13 @@ const UNAVAILABLE_STATES = new Set([
 ]);
 
 export function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
-  return typeof error.code === 'string' ? error.code : '';
+  return textOf(error, 'code');
+}
+
+function textOf(error: unknown, name: 'code' | 'severity' | 'routine'): string {
+  if (typeof error !== 'object' || error === null || !(name in error)) return '';
+  const value = (error as Record<typeof name, unknown>)[name];
+  return typeof value === 'string' ? value : '';
 }
 
 /** Serialisation failure or deadlock: the same job may succeed when run again, and nothing of it was stored. */
@@ -46,11 +31,22 @@ export function isRetryable(error: unknown): boolean {
   return code === '40001' || code === '40P01';
 }
 
-/** Whether the connection is of no further use. */
+/**
+ * Whether the connection is of no further use. What the server has not said itself comes from the way to it, except for
+ * a value that could not be read (RangeError).
+ */
 export function losesConnection(error: unknown): boolean {
+  const severity = textOf(error, 'severity');
+  if (severity === '') return !(error instanceof RangeError);
   const code = codeOf(error);
-  if (CONNECTION_CODES.has(code) || code.startsWith('08') || code.startsWith('57P')) return true;
-  return typeof error === 'object' && error !== null && 'severity' in error && error.severity === 'FATAL';
+  if (code.startsWith('08') || code.startsWith('57P')) return true;
+  return severity === 'FATAL' || severity === 'PANIC' || isForgetful(error);
+}
+
+/** A prepared statement that the server no longer has, or whose tables have changed: it is prepared anew on the next one. */
+function isForgetful(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '26000' || (code === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery');
 }
 
 /** Errors of the store itself become problems with a name; everything else (constraints, wrong SQL) stays as it is. */
@@ -68,8 +64,8 @@ export function busy(detail: string): Problem {
   return new Problem('busy', detail, RETRY_AFTER);
 }
 
-export function connectionLost(): Problem {
-  return new Problem('store-unavailable', 'the connection to the database was lost', RETRY_AFTER);
+export function connectionLost(cause?: unknown): Problem {
+  return new Problem('store-unavailable', 'the connection to the database was lost', RETRY_AFTER, cause);
 }
 
 export function tooSlow(milliseconds: number): Problem {

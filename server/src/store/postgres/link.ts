@@ -1,20 +1,22 @@
 /**
  * One connection to PostgreSQL that carries one statement at a time and makes itself anew when it is lost.
  *
- * The library's own pool is not used. It sends what waits for a lost connection on the next one, which would run the
- * rest of a transaction outside of it, and it may keep requests waiting while the server is down. Here each lost
- * connection ends the `life` of the link: whoever began something in an earlier life is told so.
+ * Each lost connection ends the `life` of the link: whoever began something in an earlier life is told so, and the rest of
+ * a transaction is never run outside of it. Nothing is ever sent twice.
  */
-import postgres from 'postgres';
-import { Problem } from '../../problems.ts';
+import type pg from 'pg';
 import type { Row, SqlValue } from '../store.ts';
+import { addressOf } from './address.ts';
+import { type Connection, dial } from './dial.ts';
 import { asProblem, connectionLost, losesConnection, tooSlow } from './errors.ts';
-import { types } from './types.ts';
+import { encoded, knownOf } from './statements.ts';
 
 /** While the server is away a request fails after this long at the latest. */
 const CONNECT_DEADLINE = 2_000;
 /** The server's own timeout comes first; this one is for a server, or a network, that has fallen silent. */
 const SILENCE_MARGIN = 2_000;
+/** A connection that is closed may take this long to finish what is under way. */
+const CLOSING_TIME = 1_000;
 
 export interface LinkSettings {
   /** Ends a statement that runs longer, in milliseconds; 0: never. */
@@ -52,95 +54,155 @@ export interface Link {
   close(): Promise<void>;
 }
 
+/** Statements that are sent in one go, and what has become of them. */
+interface Job {
+  readonly statements: readonly Statement[];
+  readonly life: number | undefined;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+  /** Statements without an answer. */
+  pending: number;
+  answer: Answer | undefined;
+  /** The first error of a statement. */
+  failure: unknown;
+  deadline: NodeJS.Timeout | undefined;
+}
+
 export function createLink(url: string, settings: LinkSettings): Link {
   const { statementTimeout, onNotify, onLost } = settings;
-  let connection: postgres.Sql | undefined;
-  let connected = false;
+  const address = addressOf(url);
+  const parameters = {
+    statement_timeout: String(statementTimeout),
+    idle_in_transaction_session_timeout: '10000',
+    bytea_output: 'hex',
+    // Pinned plans look expensive to the server; compiling them would cost more than running them.
+    jit: 'off',
+    ...settings.parameters,
+  };
+  const waiting: Job[] = [];
+  /** The job under way, for which the others wait. */
+  let current: Job | undefined;
+  let connection: Connection | undefined;
+  /** Ends the attempt to connect. */
+  let connecting: AbortController | undefined;
   let unreachable = false;
   let life = 0;
   let closed = false;
-  let last: Promise<unknown> = Promise.resolve();
-  /** Ends the wait for the statement under way. The library does not always do so when its connection is lost. */
-  let abandon: ((error: unknown) => void) | undefined;
 
-  function open(): postgres.Sql {
-    const made: postgres.Sql = postgres(url, {
-      max: 1,
-      types,
-      fetch_types: false,
-      // A connection is replaced when it breaks, never in the middle of a transaction because of its age.
-      max_lifetime: null,
-      idle_timeout: 0,
-      connect_timeout: CONNECT_DEADLINE / 1000,
-      onnotice: () => {},
-      ...(onNotify === undefined ? {} : { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
-      onclose: () => lose(made),
-      connection: {
-        application_name: 'waypost',
-        statement_timeout: String(statementTimeout),
-        idle_in_transaction_session_timeout: '10000',
-        // Pinned plans look expensive to the server; compiling them would cost more than running them.
-        jit: 'off',
-        ...settings.parameters,
-      } as Record<string, string>,
-    } as postgres.Options<Record<string, postgres.PostgresType>>);
-    return made;
-  }
-
-  function lose(which: postgres.Sql | undefined): void {
-    if (which === undefined || which !== connection) return;
-    connection = undefined;
-    connected = false;
-    life++;
-    abandon?.(connectionLost());
-    which.end({ timeout: 0 }).catch(() => {});
-    onLost?.();
-  }
-
-  async function send(statements: readonly Statement[], deadline: number): Promise<Answer> {
-    connection ??= open();
-    const mine = connection;
-    try {
-      const { promise: lost, reject } = Promise.withResolvers<never>();
-      abandon = reject;
-      const sent = statements.map(({ text, values = [] }) => {
-        const parameters = values as unknown as postgres.ParameterOrJSON<never>[];
-        return mine.unsafe<Row[]>(text, [...parameters], { prepare: true });
-      });
-      const results = await within(Promise.race([Promise.all(sent), lost]), deadline);
-      const result = results.at(-1);
-      return { rows: Array.from(result ?? []), count: result?.count ?? 0, command: result?.command ?? '' };
-    } catch (error) {
-      // A problem at this place means that the deadline has passed.
-      if (error instanceof Problem || losesConnection(error)) lose(mine);
-      throw asProblem(error);
-    } finally {
-      abandon = undefined;
+  /** Begins the next job when none is under way. */
+  function proceed(): void {
+    while (current === undefined) {
+      const job = waiting.shift();
+      if (job === undefined) return;
+      if (closed || (job.life !== undefined && job.life !== life)) {
+        job.reject(connectionLost());
+        continue;
+      }
+      current = job;
+      if (connection === undefined) void connectFor(job);
+      else send(job, connection);
     }
   }
 
-  async function connect(): Promise<void> {
+  function finish(job: Job, failure: unknown): void {
+    clearTimeout(job.deadline);
+    current = undefined;
+    if (failure === undefined && job.answer !== undefined) job.resolve(job.answer);
+    else job.reject(failure);
+    proceed();
+  }
+
+  function lose(which: pg.Client | undefined, failure: unknown): void {
+    if (which === undefined || which !== connection?.client) return;
+    connection.socket.destroy();
+    connection = undefined;
+    endLife(failure);
+  }
+
+  function endLife(failure: unknown): void {
+    life++;
+    onLost?.();
+    if (current !== undefined) finish(current, failure);
+  }
+
+  async function connectFor(job: Job): Promise<void> {
+    const attempt = new AbortController();
+    const { signal } = attempt;
+    const timer = setTimeout(() => attempt.abort(tooSlow(CONNECT_DEADLINE)), CONNECT_DEADLINE);
+    connecting = attempt;
+    const lost = (which: pg.Client, error: Error): void => lose(which, connectionLost(error));
     try {
-      await send([{ text: 'SELECT 1' }], CONNECT_DEADLINE);
-      connected = true;
-      unreachable = false;
+      const made = await dial({ address, parameters, onLost: lost, onNotify, signal });
+      // Given up at the last moment.
+      if (signal.aborted) made.socket.destroy();
+      signal.throwIfAborted();
+      connection = made;
     } catch (error) {
       unreachable = true;
-      lose(connection);
-      throw error;
+      stopWaiting();
+      endLife(asProblem(error));
+      return;
+    }
+    unreachable = false;
+    stopWaiting();
+    send(job, connection);
+
+    function stopWaiting(): void {
+      clearTimeout(timer);
+      connecting = undefined;
     }
   }
 
-  async function run(statements: readonly Statement[], expected: number | undefined): Promise<Answer> {
-    if (closed || (expected !== undefined && expected !== life)) throw connectionLost();
-    if (!connected) await connect();
-    return send(statements, statementTimeout === 0 ? 0 : statements.length * statementTimeout + SILENCE_MARGIN);
+  function send(job: Job, { client, socket }: Connection): void {
+    const { statements } = job;
+    let queries: pg.QueryConfig[];
+    try {
+      queries = statements.map(queryOf);
+    } catch (error) {
+      // A value that no statement takes: nothing has been sent.
+      finish(job, error);
+      return;
+    }
+    if (statementTimeout !== 0) {
+      const deadline = statements.length * statementTimeout + SILENCE_MARGIN;
+      job.deadline = setTimeout(() => lose(client, tooSlow(deadline)), deadline);
+    }
+    job.pending = queries.length;
+    const answered = (error: Error | null, result: pg.QueryResult): void => receive(job, client, error, result);
+    if (queries.length > 1) socket.cork();
+    for (const query of queries) client.query(query, answered);
+    if (queries.length > 1) socket.uncork();
+  }
+
+  function receive(job: Job, client: pg.Client, error: Error | null, result: pg.QueryResult): void {
+    // The job may be over: what its connection had still to say came after it was lost.
+    if (current !== job) return;
+    if (error) {
+      job.failure ??= asProblem(error);
+      if (losesConnection(error)) {
+        lose(client, job.failure);
+        return;
+      }
+    } else {
+      job.answer = { rows: result.rows, count: result.rowCount ?? 0, command: result.command };
+    }
+    if (--job.pending === 0) finish(job, job.failure);
   }
 
   function together(statements: readonly Statement[], expected?: number): Promise<Answer> {
-    const answer = last.then(() => run(statements, expected));
-    last = answer.catch(() => {});
-    return answer;
+    return new Promise((resolve, reject) => {
+      waiting.push({
+        statements,
+        life: expected,
+        resolve,
+        reject,
+        pending: 0,
+        answer: undefined,
+        failure: undefined,
+        deadline: undefined,
+      });
+      proceed();
+    });
   }
 
   return {
@@ -153,23 +215,28 @@ export function createLink(url: string, settings: LinkSettings): Link {
     query: (text, values = [], expected) => together([{ text, values }], expected),
     together,
     drop() {
-      lose(connection);
+      connecting?.abort(connectionLost());
+      lose(connection?.client, connectionLost());
     },
     async close() {
       closed = true;
+      connecting?.abort(connectionLost());
       const ending = connection;
       connection = undefined;
-      abandon?.(connectionLost());
-      await ending?.end({ timeout: 1 });
+      if (ending === undefined) return;
+      if (current !== undefined) finish(current, connectionLost());
+      await end(ending);
     },
   };
 }
 
-/** The outcome of a statement, or a problem when it takes longer than the deadline (0: none). */
-function within<T>(statement: Promise<T>, deadline: number): Promise<T> {
-  if (deadline === 0) return statement;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooSlow(deadline)), deadline);
-    statement.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function queryOf({ text, values = [] }: Statement): pg.QueryConfig {
+  const { name, lists } = knownOf(text);
+  return { name, text, values: encoded(values, lists) as unknown[] };
+}
+
+async function end({ client, socket }: Connection): Promise<void> {
+  const timer = setTimeout(() => socket.destroy(), CLOSING_TIME);
+  await client.end();
+  clearTimeout(timer);
 }

@@ -1,7 +1,6 @@
 /** The plans of the statements that run all the time, on an empty table and on a full one that was never analysed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import postgres from 'postgres';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
 import type { Claim, Posting, SqlValue, Store } from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
@@ -176,10 +175,13 @@ describe('a claim beside an open snapshot', { timeout: 120_000 }, () => {
     const database = await freshDatabase();
     const store = await openPostgres(database.url);
     const link = createLink(database.url, { statementTimeout: 60_000, parameters: CLAIM_PLANS });
-    const other = postgres(database.url, { max: 1 });
+    const other = createLink(database.url, {
+      statementTimeout: 0,
+      parameters: { idle_in_transaction_session_timeout: '0' },
+    });
     try {
-      await other.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ');
-      await other.unsafe('SELECT count(*) FROM meta');
+      await other.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      await other.query('SELECT count(*) FROM meta');
       await store.transaction(async (tx) => {
         // Neighbours in the queue lie on different pages, as when many queues are posted to at once.
         await tx.run(
@@ -210,7 +212,7 @@ describe('a claim beside an open snapshot', { timeout: 120_000 }, () => {
       assert.ok(fromHead > 1_000, `the dead rows are there: ${fromHead} buffers`);
       assert.ok(fromFloor < 100, `${fromFloor} buffers from the floor`);
     } finally {
-      await other.end();
+      await other.close();
       await link.close();
       await store.close();
       await database.drop();

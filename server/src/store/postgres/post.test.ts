@@ -10,7 +10,6 @@ import { batchOf } from './post-batch.ts';
 import { postOutcomes, readyByQueue } from './post-outcomes.ts';
 import { type ParameterName, parametersOf } from './post-parameters.ts';
 import { openPostgres } from './postgres.ts';
-import { types } from './types.ts';
 
 const BODIES: readonly Buffer[] = [
   Buffer.from(''),
@@ -39,14 +38,6 @@ describe('batches of posts', { timeout: 60_000 }, () => {
   after(async () => {
     await store.close();
     await database.drop();
-  });
-
-  it('write bytes as text where they are text, else as hexadecimal digits', () => {
-    const { serialize } = types.bytea;
-    assert.equal(serialize(Buffer.from('text €')), 'text €');
-    assert.equal(serialize(Buffer.from('a\\b')), 'a\\\\b');
-    assert.equal(serialize(Buffer.from('a\0')), '\\x6100');
-    assert.equal(serialize(Buffer.from([0xff])), '\\xff');
   });
 
   it('bring every body back as it was, alone and beside others', async () => {

@@ -156,8 +156,8 @@ describe('several nodes on one database', { timeout: 120_000 }, () => {
         if (news.everything) resolve();
       });
     });
-    const ended = await withConnection(database.url, (sql) =>
-      sql.unsafe(
+    const ended = await withConnection(database.url, (query) =>
+      query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
       ),
@@ -233,7 +233,7 @@ describe('a transaction', { timeout: 60_000 }, () => {
     const job = store.transaction(async (tx) => {
       await tx.run('INSERT INTO once_chain (chain, n, expires) VALUES (20, 1, 1)');
       const row = await tx.get<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await withConnection(database.url, (sql) => sql.unsafe(`SELECT pg_terminate_backend(${row?.pid}, 5000)`));
+      await withConnection(database.url, (query) => query(`SELECT pg_terminate_backend(${row?.pid}, 5000)`));
       // The rest must not run on the next connection, outside of the transaction.
       await tx.run('INSERT INTO once_chain (chain, n, expires) VALUES (21, 1, 1)');
     });
@@ -291,7 +291,7 @@ describe('a server that cannot be used', { timeout: 60_000 }, () => {
   it('may have a newer schema', async () => {
     const database = await freshDatabase();
     await (await openPostgres(database.url)).close();
-    await withConnection(database.url, (sql) => sql.unsafe(`UPDATE meta SET number = 99 WHERE name = 'schema'`));
+    await withConnection(database.url, (query) => query(`UPDATE meta SET number = 99 WHERE name = 'schema'`));
     await assert.rejects(openPostgres(database.url), /schema version 99/);
     await database.drop();
   });

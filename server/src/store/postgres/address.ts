@@ -1,0 +1,92 @@
+/** Where a database is and how to speak with it, read from its URL and, for what that leaves out, from the environment. */
+import { userInfo } from 'node:os';
+import { Problem } from '../../problems.ts';
+
+/**
+ * `none`: in the clear. `preferred`: encrypted if the server can. `unverified`: encrypted, whoever answers. `verified`: the
+ * certificate has to be good for the host.
+ */
+export type Encryption = 'none' | 'preferred' | 'unverified' | 'verified';
+
+export interface Address {
+  /** Tried in this order. A host that begins with a slash is the folder of a Unix socket. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly encryption: Encryption;
+  /** TLS from the first byte, without asking for it. */
+  readonly direct: boolean;
+  /** A server that takes no writes is passed over. */
+  readonly writable: boolean;
+  /** Settings of the session. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Further options of the session, as the server's command line has them. */
+  readonly options: string;
+}
+
+const DEFAULT_PORT = 5432;
+
+/** Parts of the query that are no settings of the session. */
+const NO_SETTINGS = new Set([
+  'host',
+  'options',
+  'ssl',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'target_session_attrs',
+  'connect_timeout',
+]);
+
+const ENCRYPTION: Readonly<Record<string, Encryption>> = {
+  disable: 'none',
+  false: 'none',
+  prefer: 'preferred',
+  allow: 'unverified',
+  require: 'unverified',
+};
+
+export function addressOf(url: string, env: NodeJS.ProcessEnv = process.env): Address {
+  const { parts, hosts } = split(url);
+  const query = Object.fromEntries(parts.searchParams);
+  const port = Number(parts.port || env.PGPORT || DEFAULT_PORT);
+  const user = decodeURIComponent(parts.username) || env.PGUSERNAME || env.PGUSER || userInfo().username;
+  const given = query.host || hosts || env.PGHOST || 'localhost';
+  const mode = query.sslrootcert === 'system' ? 'verify-full' : query.sslmode || query.ssl || env.PGSSL || 'disable';
+  const session = query.target_session_attrs ?? env.PGTARGETSESSIONATTRS;
+  return {
+    hosts: given.split(',').map((entry) => hostOf(entry, port)),
+    user,
+    password: decodeURIComponent(parts.password) || env.PGPASSWORD || '',
+    database: decodeURIComponent(parts.pathname.slice(1)) || env.PGDATABASE || user,
+    // A mode that is not known is taken for the safest.
+    encryption: ENCRYPTION[mode] ?? 'verified',
+    direct: (query.sslnegotiation ?? env.PGSSLNEGOTIATION) === 'direct',
+    writable: session === 'read-write' || session === 'primary',
+    parameters: Object.fromEntries(Object.entries(query).filter(([name]) => !NO_SETTINGS.has(name))),
+    options: query.options ?? '',
+  };
+}
+
+/** A list of hosts with ports makes no URL, so that the hosts are read apart from the rest. */
+function split(url: string): { parts: URL; hosts: string } {
+  const [, before = '', hosts = '', after = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
+  const first = hosts.split(',')[0];
+  const parts = URL.parse(`${before}${hosts.includes(',') ? first : hosts}${after}`);
+  if (parts === null) throw new Problem('bad-request', 'the address of PostgreSQL cannot be read as a URL');
+  return { parts, hosts };
+}
+
+/** `name`, `name:port`, `[::1]`, `[::1]:port` or `/folder`. */
+function hostOf(entry: string, port: number): { host: string; port: number } {
+  if (entry.startsWith('/')) return { host: entry, port };
+  const [, host = '', own] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
+  return { host: decodeURIComponent(host.replace(/^\[|\]$/g, '')), port: own === undefined ? port : Number(own) };
+}
+
+/** Settings and options as the server reads them at the start of a session. */
+export function sessionOptions(parameters: Readonly<Record<string, string>>, options: string): string {
+  const settings = Object.entries(parameters).map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`);
+  return [...settings, options].join(' ').trim();
+}

@@ -1,0 +1,105 @@
+/** Stands between a link and its server, and can do what a network does. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createSecureContext, TLSSocket } from 'node:tls';
+
+export interface Relay {
+  /** The URL of the server, by way of the relay. */
+  readonly url: string;
+  /** Connections made so far. */
+  readonly count: number;
+  /** Cuts all connections as soon as the client has sent something that contains this text, which still arrives. */
+  cutAfter(text: string): void;
+  /** Answers of the server no longer arrive. */
+  silence(): void;
+  close(): Promise<void>;
+}
+
+export async function startRelay(serverUrl: string, options: { readonly tls?: boolean } = {}): Promise<Relay> {
+  const target = new URL(serverUrl);
+  const sockets = new Set<Duplex>();
+  let count = 0;
+  let last: string | undefined;
+  let silent = false;
+
+  const server = createServer((client) => {
+    count++;
+    if (options.tls) client.once('data', () => join(encrypted(client)));
+    else join(client);
+  });
+
+  function join(client: Duplex): void {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on('data', (chunk: Buffer) => {
+      const isLast = last !== undefined && chunk.includes(last);
+      upstream.write(chunk, () => {
+        if (isLast) cut();
+      });
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (!silent) client.write(chunk);
+    });
+  }
+
+  function cut(): void {
+    for (const socket of sockets) socket.destroy();
+    last = undefined;
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  target.port = String((server.address() as AddressInfo).port);
+  const url = target.href;
+  target.href = serverUrl;
+  return {
+    url,
+    get count() {
+      return count;
+    },
+    cutAfter(text) {
+      last = text;
+    },
+    silence() {
+      silent = true;
+    },
+    async close() {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** As a server does that was asked for TLS. */
+function encrypted(client: Socket): Duplex {
+  client.write('S');
+  return new TLSSocket(client, { isServer: true, secureContext: createSecureContext({ key: KEY, cert: CERTIFICATE }) });
+}
+
+/** For 127.0.0.1, signed by itself; a secret of nobody. */
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwZ0rW8WMH/bb3M+c
+J7Y7JALQcghLaAH0l9LdWYv3ObKhRANCAAQArbnPsZDi//vtdFHf9nUkz73Tkem7
+q+8QUThVzr8KRXWqiWs/ymAsMNYNNqQs3bDDNQn67doFatgo65qzZwLA
+-----END PRIVATE KEY-----`;
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUNN14sM6IRg9RPzYGFlFp2oDldG4wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTE0NTEyN1oYDzIxMjYxMDIy
+MTQ1MTI3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQArbnPsZDi//vtdFHf9nUkz73Tkem7q+8QUThVzr8KRXWqiWs/ymAs
+MNYNNqQs3bDDNQn67doFatgo65qzZwLAo28wbTAdBgNVHQ4EFgQUPOCQLIGgC++A
+RjZ3ER0zm+IAFNwwHwYDVR0jBBgwFoAUPOCQLIGgC++ARjZ3ER0zm+IAFNwwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhAJfuwtX4z8JqyyElS2z6G5CJMxhG/0qZOTDiop1DSWatAiEA
+tjixgURDcq+TbV3mIEfDcTzu9jdorIKNkmzLBteQTVo=
+-----END CERTIFICATE-----`;
