@@ -1,18 +1,30 @@
 /** The hot paths on PostgreSQL: gathered statements on connections of their own. */
 import { Problem } from '../../problems.ts';
 import { mustPostAlone, postAlone } from '../post-alone.ts';
-import type { Claim, ClaimedMessage, MessageStore, Posting, PostOutcome, Settlement, SettleOutcome } from '../store.ts';
+import type {
+  Claim,
+  ClaimedMessage,
+  MessageStore,
+  Posting,
+  PostOutcome,
+  Row,
+  Settlement,
+  SettleOutcome,
+} from '../store.ts';
 import { claimOutcomes, claims, claimValues } from './claim.ts';
+import { codeOf } from './errors.ts';
 import type { Floors, Start } from './floors.ts';
 import { createForgetting } from './forgetting.ts';
-import { AGAIN, type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
+import { type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
 import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
 import type { Pool } from './pool.ts';
-import { queuePosts, topicPosts, topicPostText, topicPostValues } from './post.ts';
-import { batchOf } from './post-batch.ts';
+import { NOT_ALL, queuePosts, topicPosts, topicPostText, topicPostValues } from './post.ts';
+import { batchOf, linksOf } from './post-batch.ts';
 import { postOutcomes, readyByQueue } from './post-outcomes.ts';
+import type { Links } from './post-parameters.ts';
 import { type SettledRow, settlements, settleOutcomes, settleValues } from './settle.ts';
+import { createTrust } from './trust.ts';
 
 /** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
 const QUEUE_LANES = 2;
@@ -51,15 +63,34 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     return (await link.query(text, values)).rows;
   }
 
-  /** Postings whose once-only link does not simply follow the last one of its chain that was used. */
-  const needCare = new WeakSet<Posting>();
+  const trust = createTrust();
 
   async function send(link: Link | undefined, text: typeof queuePosts, postings: readonly Posting[]) {
-    const batch = batchOf(postings, (posting) => needCare.has(posting));
+    const links = linksOf(postings);
+    if (links === 'none') return sendAs('none', link, text, postings);
+    if (links === 'next' && trust.mayTry()) {
+      try {
+        const sent = await sendAs('next', link, text, postings);
+        trust.confirmed();
+        return sent;
+      } catch (error) {
+        // The server has undone it all, so that the same postings may be sent again.
+        if (codeOf(error) !== NOT_ALL) throw error;
+        trust.betrayed();
+      }
+    }
+    return sendAs('any', link, text, postings);
+  }
+
+  async function sendAs(
+    links: Links,
+    link: Link | undefined,
+    text: typeof queuePosts,
+    postings: readonly Posting[],
+  ): Promise<{ rows: Row[]; outcomes: PostOutcome[] }> {
+    const batch = batchOf(postings, links);
     const rows = await query(link, text(batch), batch.values);
-    const outcomes = postOutcomes(postings, batch.links, rows);
-    for (const [index, posting] of postings.entries()) if (outcomes[index] === AGAIN) needCare.add(posting);
-    return { rows, outcomes };
+    return { rows, outcomes: postOutcomes(postings, links, rows) };
   }
 
   const posting = {

@@ -28,8 +28,17 @@ const orEvery = <T>(list: List<T>): readonly [List<T> | null, T | null] =>
 /** A list of nothing but nulls goes out as null, which stands for as many nulls as the other lists are long. */
 const orNothing = <T>(list: List<T>): List<T> | null => (list[0] === null && isUniform(list) ? null : list);
 
-/** `needsCare` tells of links that were found not to follow the last used one of their chain. */
-export function batchOf(postings: readonly Posting[], needsCare: (posting: Posting) => boolean = () => false): Batch {
+/** The first link of a chain finds no row that it could change. All others are taken for the next one of theirs. */
+export function linksOf(postings: readonly Posting[]): Links {
+  let links: Links = 'none';
+  for (const { once } of postings) {
+    if (once?.n === 1) return 'any';
+    if (once !== undefined) links = 'next';
+  }
+  return links;
+}
+
+export function batchOf(postings: readonly Posting[], links: Links = linksOf(postings)): Batch {
   const destinations = new Set<number>();
   const dests: number[] = [];
   const contentTypes: (string | null)[] = [];
@@ -43,7 +52,6 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
   const size: number[] = [];
   const bodies: Buffer[] = [];
   let next = 1;
-  let links: Links = 'none';
   let partitions = false;
   for (const posting of postings) {
     destinations.add(posting.destination);
@@ -62,15 +70,12 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
       next += message.body.length;
       partitions ||= isVolatile(message.id);
     }
-    // The first link of a chain finds no row that it could change.
-    if (posting.once !== undefined && links !== 'any')
-      links = posting.once.n === 1 || needsCare(posting) ? 'any' : 'next';
   }
   const [dest, everyDest] = orEvery(dests);
   const [contentType, everyContentType] = orEvery(contentTypes);
   const [headers, everyHeaders] = orEvery(allHeaders);
   const [rank, everyRank] = orEvery(ranks);
-  const values: { readonly [name in ParameterName]?: unknown } = {
+  const values: Values = {
     destinations: [...destinations],
     dest,
     everyDest,
@@ -86,28 +91,47 @@ export function batchOf(postings: readonly Posting[], needsCare: (posting: Posti
     id,
     start,
     size,
-    ...(links === 'none' ? {} : linkValues(postings, links)),
+    ...LINK_VALUES[links](postings),
     bodies: Buffer.concat(bodies, next - 1),
   };
   return { values: parametersOf(links).map((name) => values[name] as SqlValue), links, partitions };
 }
 
-/** The links, with the times until which their chains are to be remembered: one for each, and the latest of all. */
-function linkValues(postings: readonly Posting[], links: Links): { readonly [name in ParameterName]?: unknown } {
+type Values = { readonly [name in ParameterName]?: unknown };
+
+const LINK_VALUES: Readonly<Record<Links, (postings: readonly Posting[]) => Values>> = {
+  none: () => ({}),
+  next: nextValues,
+  any: anyValues,
+};
+
+/** The links, and the latest of the times until which their chains are to be remembered. */
+function nextValues(postings: readonly Posting[]): Values {
+  const chain: number[] = [];
+  const link: number[] = [];
+  let latest = 0;
+  for (const { once } of postings) {
+    if (once === undefined) continue;
+    chain.push(once.chain);
+    link.push(once.n);
+    if (once.expires > latest) latest = once.expires;
+  }
+  return { chain, link, latest };
+}
+
+/** For each message its link, with the time until which the chain is to be remembered. */
+function anyValues(postings: readonly Posting[]): Values {
   const chain: (number | null)[] = [];
   const link: (number | null)[] = [];
   const until: (number | null)[] = [];
   let chainCount = 0;
-  let latest = 0;
   for (const { once, messages } of postings) {
     for (const _ of messages) {
       chain.push(once?.chain ?? null);
       link.push(once?.n ?? null);
-      if (links === 'any') until.push(once?.expires ?? null);
+      until.push(once?.expires ?? null);
     }
-    if (once === undefined || messages.length === 0) continue;
-    chainCount++;
-    if (once.expires > latest) latest = once.expires;
+    if (once !== undefined && messages.length > 0) chainCount++;
   }
-  return { chain, link, chainCount, latest, until };
+  return { chain, link, chainCount, until };
 }

@@ -1,10 +1,9 @@
 /** What the answer of a statement for posts means to each of its postings. */
 import type { Posting, PostOutcome, Row } from '../store.ts';
 import type { Place } from './floors.ts';
-import { AGAIN } from './gather.ts';
 import type { Links } from './post-parameters.ts';
 
-/** A destination that is there. What is said of the whole batch is the same in all rows. */
+/** A destination that is there; a batch of `next` links has one row. What is said of the whole batch is the same in all rows. */
 interface PostedRow {
   readonly there: number;
   /** The lowest place in the order of arrival that was given. */
@@ -13,25 +12,22 @@ interface PostedRow {
   readonly used: string | null;
 }
 
-export type SentOutcome = PostOutcome | typeof AGAIN;
-
-/** A link that was tried only as the `next` of its chain may still be good: its posting is to be sent again, with care. */
-export function postOutcomes(postings: readonly Posting[], links: Links, rows: readonly Row[]): SentOutcome[] {
+export function postOutcomes(postings: readonly Posting[], links: Links, rows: readonly Row[]): PostOutcome[] {
+  if (links === 'next') return postings.map(() => 'stored');
   const posted = rows as unknown as PostedRow[];
   const destinations = new Set(posted.map(({ there }) => there));
   const chains = posted[0]?.used ?? null;
   const used = chains === null ? undefined : new Set(chains.split(',').map(Number));
   return postings.map(({ destination, once }) => {
     if (!destinations.has(destination)) return 'no-destination';
-    if (once === undefined || used === undefined || used.has(once.chain)) return 'stored';
-    return links === 'next' ? AGAIN : 'once-used';
+    return once === undefined || used === undefined || used.has(once.chain) ? 'stored' : 'once-used';
   });
 }
 
 /** How many messages of a batch are ready in each queue, and a place that none of them is below. */
 export function readyByQueue(
   postings: readonly Posting[],
-  outcomes: readonly SentOutcome[],
+  outcomes: readonly PostOutcome[],
   rows: readonly Row[],
 ): Map<number, { count: number; lowest: Place }> {
   const ready = new Map<number, { count: number; lowest: Place }>();

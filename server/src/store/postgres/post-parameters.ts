@@ -1,13 +1,13 @@
 /** The parameters of the statements for posts: their names, types and order. */
 
 /**
- * What a batch asks of once-only links: it has none; each follows the last one of its chain that was used, which changes a
- * number in a row that is there (`next`); or they are to be looked at with care (`any`).
+ * What a batch asks of once-only links: it has none; each follows the last one of its chain that was used, or else the
+ * statement fails (`next`); or each is to be looked at with care (`any`).
  */
 export type Links = 'none' | 'next' | 'any';
 
 /**
- * Lists have a value for each message. Where all values of a list are the same, which is usual for those that have an
+ * Lists have a value for each message; those of links in `next`, for each link. Where all values of a list are the same, which is usual for those that have an
  * `every…`, that one goes out alone and the list as null: a list costs work here and on the server.
  * The bodies are one value with offsets, since a list of them costs twice as much, and come last: the library writes a
  * parameter behind the one before it, into a buffer that it copies whenever it has to grow.
@@ -42,7 +42,7 @@ export type ParameterName = keyof typeof TYPES;
 const ONLY_FOR: { readonly [name in ParameterName]?: readonly Links[] } = {
   chain: ['next', 'any'],
   link: ['next', 'any'],
-  chainCount: ['next', 'any'],
+  chainCount: ['any'],
   latest: ['next'],
   until: ['any'],
 };

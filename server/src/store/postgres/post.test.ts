@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
 import { type Shorthands, using } from '../cases/tools.ts';
 import type { Store } from '../store.ts';
-import { AGAIN } from './gather.ts';
+import type { HotPaths } from './messages.ts';
 import { queuePosts } from './post.ts';
 import { batchOf } from './post-batch.ts';
 import { postOutcomes, readyByQueue } from './post-outcomes.ts';
@@ -30,6 +30,8 @@ describe('batches of posts', { timeout: 60_000 }, () => {
   let database: FreshDatabase;
   let store: Store;
   let on: Shorthands;
+  /** Statements sent so far. */
+  const traffic = (): number => (store.messages as HotPaths).traffic;
   before(async () => {
     database = await freshDatabase();
     store = await openPostgres(database.url);
@@ -77,7 +79,7 @@ describe('batches of posts', { timeout: 60_000 }, () => {
       ],
     );
     assert.equal(queuePosts(batchOf([plain, plain])), texts[0]);
-    assert.equal(queuePosts(batchOf([plain, next], (posting) => posting === next)), texts[2]);
+    assert.equal(queuePosts(batchOf([plain, next], 'any')), texts[2]);
   });
 
   it('send one value for a list whose values are all the same', () => {
@@ -130,9 +132,12 @@ describe('batches of posts', { timeout: 60_000 }, () => {
         [3, { count: 4, lowest: { rank: 5, ord: 40 } }],
       ],
     );
-    assert.deepEqual(postOutcomes(postings, 'next', some)[3], AGAIN);
-    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(''))[4], AGAIN);
-    assert.deepEqual(postOutcomes(postings, 'next', rowsWith(null))[3], 'stored');
+    assert.deepEqual(postOutcomes(postings, 'any', rowsWith(''))[4], 'once-used');
+    assert.deepEqual(postOutcomes(postings, 'any', rowsWith(null))[3], 'stored');
+    const all = [to(1, null, 1), to(2)];
+    const stored = postOutcomes(all, 'next', [{ ord: 7 }]);
+    assert.deepEqual(stored, ['stored', 'stored']);
+    assert.deepEqual(readyByQueue(all, stored, [{ ord: 7 }]).get(2), { count: 2, lowest: { rank: 5, ord: 7 } });
   });
 
   it('hold postings of every kind side by side', async () => {
@@ -162,5 +167,56 @@ describe('batches of posts', { timeout: 60_000 }, () => {
     // The link to a destination that is not there stays unused.
     assert.equal(await on.post(queue, [on.message()], use(chains[2])), 'stored');
     assert.equal((await on.stored(topic)).length, 3);
+  });
+
+  for (const kind of ['queue', 'topic'] as const) {
+    it(`to a ${kind}: links that are used already spoil nothing for those beside them, and seldom make a batch run twice`, async () => {
+      const destination = await on.create(kind);
+      const gone = store.nextId();
+      const chains = Array.from({ length: 8 }, () => store.nextId());
+      const use = (chain: number | undefined, n: number, where = destination) =>
+        on.post(where, [on.message()], { kind, once: { chain: chain ?? 0, n, expires: 9_000_000 } });
+      await Promise.all(chains.map((chain) => use(chain, 1)));
+      const [used, lost, ...honest] = chains;
+      const rounds = 200;
+      const before = traffic();
+      for (let n = 2; n < rounds + 2; n++) {
+        const outcomes = await Promise.all([use(used, 1), use(lost, 2, gone), ...honest.map((chain) => use(chain, n))]);
+        assert.deepEqual(outcomes, ['once-used', 'no-destination', ...honest.map(() => 'stored')]);
+      }
+      const twice = traffic() - before - rounds;
+      assert.ok(twice < rounds / 10, `${twice} of ${rounds} batches ran twice`);
+      assert.equal((await on.stored(destination)).length, 8 + rounds * honest.length);
+      // Neither the refused link nor the one to nowhere has moved its chain.
+      assert.deepEqual(await Promise.all([use(used, 2), use(lost, 2), use(lost, 2)]), [
+        'stored',
+        'stored',
+        'once-used',
+      ]);
+    });
+  }
+
+  it('go in one statement each time while all links are the next ones, and remember chains for longer', async () => {
+    const queue = await on.create('queue');
+    const chains = Array.from({ length: 5 }, () => store.nextId());
+    const use = (n: number) =>
+      Promise.all(
+        chains.map((chain, index) =>
+          on.post(queue, [on.message()], { once: { chain, n, expires: 9_000 + n + index } }),
+        ),
+      );
+    await use(1);
+    // Another test may have left the links in doubt.
+    for (let n = 2; n < 140; n++) await use(n);
+    const before = traffic();
+    for (let n = 140; n < 150; n++) assert.deepEqual(new Set(await use(n)), new Set(['stored']));
+    assert.equal(traffic() - before, 10);
+    const rows = await store.read((tx) =>
+      Promise.all(chains.map((chain) => tx.get('SELECT n, expires FROM once_chain WHERE chain = $1', [chain]))),
+    );
+    assert.deepEqual(
+      rows,
+      chains.map(() => ({ n: 149, expires: 9_153 })),
+    );
   });
 });

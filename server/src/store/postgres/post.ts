@@ -5,30 +5,40 @@ import { type Links, type ParameterName, placeholders } from './post-parameters.
 
 type Parameters = Readonly<Record<ParameterName, string>>;
 
-/** Nearly always all destinations are there, and all links could be used: then no message is asked for its own. */
+/** Nearly always all destinations are there, and all links can be used: then no message is asked for its own. */
 const allThere = (p: Parameters): string => `(SELECT count(*) FROM there) = cardinality(${p.destinations})`;
 const isThere = (p: Parameters): string => `(${allThere(p)} OR dest = ANY (ARRAY(SELECT dest FROM there)))`;
 const mayPost = (p: Parameters): string =>
   `((SELECT count(*) FROM used) = ${p.chainCount} OR chain IS NULL OR chain = ANY (ARRAY(SELECT chain FROM used)))`;
 
-/**
- * Uses the links, each only for a posting whose destination is there. Chains are taken in the order of their numbers, and
- * after the destinations, so that two batches never wait for each other.
- */
+/** Chains are taken in the order of their numbers, and after the destinations, so that two batches never wait for each other. */
 function using(links: Links, p: Parameters): string {
   if (links === 'none') return '';
-  return `used AS (${links === 'next' ? useNext(p) : useAny(p)} RETURNING chain),`;
+  return `used AS (${links === 'next' ? useNext(p) : useAny(p)}),`;
 }
 
 /**
- * Comes upon the rows of the chains in the order of their index, and changes those whose last used link is the one before, if
- * they are remembered for long enough already. What it leaves alone is left to `useAny`.
+ * Comes upon the rows of the chains in the order of their index, and changes those whose last used link is the one before.
+ * They are remembered as long as the one of the batch that is remembered longest, which nearly always changes nothing.
  */
 const useNext = (p: Parameters): string => `
-    UPDATE once_chain SET n = n + 1
+    UPDATE once_chain SET n = n + 1, expires = greatest(expires, ${p.latest})
     WHERE chain = ANY (${p.chain}) AND n + 1 = (${p.link})[array_position(${p.chain}, chain)]
-      AND expires >= ${p.latest} AND ${allThere(p)}`;
+    RETURNING 1`;
 
+/**
+ * Fails the statement, before anything is inserted, unless all destinations are there and all links were used: asking each
+ * message for its own costs more than all else about links but their use. The destinations are looked at first. The time
+ * keeps the server from working the cast out when it makes the plan; the words are for whoever finds them in its log.
+ */
+const allOrNothing = (p: Parameters): string => `
+    CASE WHEN ${allThere(p)} AND (SELECT count(*) FROM used) = cardinality(${p.chain}) THEN true
+         ELSE ('a once-only link is not the next of its chain, Waypost will look at each: ' || now())::boolean END`;
+
+/** The SQLSTATE of a statement that `allOrNothing` has failed: a text that is no boolean. */
+export const NOT_ALL = '22P02';
+
+/** Uses the links that can be used, each only for a posting whose destination is there. */
 const useAny = (p: Parameters): string => `
     INSERT INTO once_chain (chain, n, expires)
     SELECT DISTINCT ON (chain) chain, link, until
@@ -37,13 +47,20 @@ const useAny = (p: Parameters): string => `
                        unnest(${p.dest}) AS dest) AS sent) AS links
     WHERE chain IS NOT NULL AND ${isThere(p)} ORDER BY chain
     ON CONFLICT (chain) DO UPDATE SET n = excluded.n, expires = greatest(once_chain.expires, excluded.expires)
-    WHERE once_chain.n = excluded.n - 1`;
+    WHERE once_chain.n = excluded.n - 1
+    RETURNING chain`;
 
 /** Only where not all links could be used: the chains of those that were. */
 const usedLinks = (links: Links, p: Parameters): string =>
-  links === 'none'
+  links !== 'any'
     ? 'NULL'
     : `(SELECT coalesce(string_agg(chain::text, ','), '') FROM used HAVING count(*) <> ${p.chainCount})`;
+
+const WANTED: Readonly<Record<Links, (p: Parameters) => string>> = {
+  none: isThere,
+  next: allOrNothing,
+  any: (p) => `${isThere(p)} AND ${mayPost(p)}`,
+};
 
 /**
  * The messages to be stored, in the order of arrival, which no join disturbs. Functions in the target list give their rows
@@ -53,13 +70,13 @@ const incoming = (links: Links, p: Parameters): string => `incoming AS MATERIALI
     SELECT * FROM (
       SELECT id, coalesce(dest, ${p.everyDest}) AS dest, posted, start, size, expires, delayed,
              coalesce(content_type, ${p.everyContentType}) AS content_type, coalesce(headers, ${p.everyHeaders}) AS headers,
-             coalesce(rank, ${p.everyRank}) AS rank ${links === 'none' ? '' : ', chain'}
+             coalesce(rank, ${p.everyRank}) AS rank ${links === 'any' ? ', chain' : ''}
       FROM (SELECT unnest(${p.id}) AS id, unnest(${p.dest}) AS dest, unnest(${p.posted}) AS posted,
                    unnest(${p.start}) AS start, unnest(${p.size}) AS size, unnest(${p.expires}) AS expires,
                    unnest(${p.delayed}) AS delayed, unnest(${p.contentType}) AS content_type,
                    unnest(${p.headers}) AS headers, unnest(${p.rank}) AS rank
-                   ${links === 'none' ? '' : `, unnest(${p.chain}) AS chain`}) AS sent) AS named
-    WHERE ${isThere(p)} ${links === 'none' ? '' : `AND ${mayPost(p)}`})`;
+                   ${links === 'any' ? `, unnest(${p.chain}) AS chain` : ''}) AS sent) AS named
+    WHERE ${WANTED[links](p)})`;
 
 const content = (p: Parameters): string => `content_type, headers, substr(${p.bodies}, start, size)`;
 const table = (name: string, { partitions }: Needs): string => (partitions ? name : `${name}_durable`);
@@ -82,7 +99,11 @@ function queueText(needs: Needs): string {
     SELECT id, dest, rank, nextval('arrival'), CASE WHEN delayed IS NULL THEN 0 ELSE 2 END, delayed, expires, 0, 0,
            size, ${durable(needs)}
     FROM incoming RETURNING ord)
-  SELECT dest AS there, (SELECT min(ord) FROM delivered) AS ord, ${usedLinks(needs.links, p)} AS used FROM there`;
+  ${
+    needs.links === 'next'
+      ? 'SELECT min(ord) AS ord FROM delivered'
+      : `SELECT dest AS there, (SELECT min(ord) FROM delivered) AS ord, ${usedLinks(needs.links, p)} AS used FROM there`
+  }`;
 }
 
 /** The counter rows are held from here to the commit: whoever sees a position sees all before it. */
