@@ -105,16 +105,18 @@ const LINK_VALUES: Readonly<Record<Links, (postings: readonly Posting[]) => Valu
   any: anyValues,
 };
 
-/** The links, and the latest of the times until which their chains are to be remembered. */
+/** The links in the order of their chains, and the latest of the times until which these are to be remembered. */
 function nextValues(postings: readonly Posting[]): Values {
+  const uses: NonNullable<Posting['once']>[] = [];
+  for (const { once } of postings) if (once !== undefined) uses.push(once);
+  uses.sort((a, b) => a.chain - b.chain);
   const chain: number[] = [];
   const link: number[] = [];
   let latest = 0;
-  for (const { once } of postings) {
-    if (once === undefined) continue;
-    chain.push(once.chain);
-    link.push(once.n);
-    if (once.expires > latest) latest = once.expires;
+  for (const use of uses) {
+    chain.push(use.chain);
+    link.push(use.n);
+    if (use.expires > latest) latest = use.expires;
   }
   return { chain, link, latest };
 }

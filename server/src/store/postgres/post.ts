@@ -20,10 +20,11 @@ function using(links: Links, p: Parameters): string {
 /**
  * Comes upon the rows of the chains in the order of their index, and changes those whose last used link is the one before.
  * They are remembered as long as the one of the batch that is remembered longest, which nearly always changes nothing.
+ * The list is ascending, so that the place of a chain in it is found in a few steps, however long it is.
  */
 const useNext = (p: Parameters): string => `
     UPDATE once_chain SET n = n + 1, expires = greatest(expires, ${p.latest})
-    WHERE chain = ANY (${p.chain}) AND n + 1 = (${p.link})[array_position(${p.chain}, chain)]
+    WHERE chain = ANY (${p.chain}) AND n + 1 = (${p.link})[width_bucket(chain, ${p.chain})]
     RETURNING 1`;
 
 /**
