@@ -107,16 +107,20 @@ const LINK_VALUES: Readonly<Record<Links, (postings: readonly Posting[]) => Valu
 
 /** The links in the order of their chains, and the latest of the times until which these are to be remembered. */
 function nextValues(postings: readonly Posting[]): Values {
-  const uses: NonNullable<Posting['once']>[] = [];
-  for (const { once } of postings) if (once !== undefined) uses.push(once);
-  uses.sort((a, b) => a.chain - b.chain);
   const chain: number[] = [];
   const link: number[] = [];
   let latest = 0;
-  for (const use of uses) {
-    chain.push(use.chain);
-    link.push(use.n);
-    if (use.expires > latest) latest = use.expires;
+  for (const { once } of postings) {
+    if (once === undefined) continue;
+    // Moved to its place by hand: a batch is small, and sort() calls back for each comparison.
+    let at = chain.length;
+    for (; at > 0 && (chain[at - 1] as number) > once.chain; at--) {
+      chain[at] = chain[at - 1] as number;
+      link[at] = link[at - 1] as number;
+    }
+    chain[at] = once.chain;
+    link[at] = once.n;
+    if (once.expires > latest) latest = once.expires;
   }
   return { chain, link, latest };
 }
