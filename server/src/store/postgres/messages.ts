@@ -68,7 +68,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
   async function send(link: Link | undefined, text: typeof queuePosts, postings: readonly Posting[]) {
     const links = linksOf(postings);
     if (links === 'none') return sendAs('none', link, text, postings);
-    if (links === 'next' && trust.mayTry()) {
+    if (links === 'next' && trust.mayTry(postings)) {
       try {
         const sent = await sendAs('next', link, text, postings);
         trust.confirmed();
@@ -79,7 +79,9 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
         trust.betrayed();
       }
     }
-    return sendAs('any', link, text, postings);
+    const sent = await sendAs('any', link, text, postings);
+    trust.learn(postings, sent.outcomes);
+    return sent;
   }
 
   async function sendAs(
