@@ -53,11 +53,16 @@ export interface GroupHooks {
   full(): boolean;
 }
 
+export interface ColdHooks extends GroupHooks {
+  /** Told inside of each group's transaction, before its first job. */
+  begun?(): void;
+}
+
 /** `maxMilliseconds` ends a group early, so that the event loop does not stand still. */
 export function createGroupCommit(
   connection: Connection,
   dialect: Dialect,
-  hooks: GroupHooks,
+  hooks: ColdHooks,
   maxMilliseconds = MAX_MILLISECONDS,
 ): GroupCommit {
   const { db } = connection;
@@ -135,6 +140,7 @@ export function createGroupCommit(
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
     begin.run();
+    hooks.begun?.();
     while (
       jobs.length < Math.min(waiting.length, alone > 0 ? 1 : MAX_JOBS) &&
       bytes < MAX_GROUP_BYTES &&

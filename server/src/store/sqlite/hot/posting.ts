@@ -1,14 +1,19 @@
 /** Posting on SQLite: the rows of all posts of a group are inserted together. */
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { isVolatile, type PostOutcome } from '../../store.ts';
+import { createDeliveryBuffer, createNotedDeliveries } from '../noted-deliveries.ts';
+import { createRowBuffer } from '../row-buffer.ts';
 import { createChains } from './chains.ts';
 import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
-import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
 
 const QUEUED = ['id', 'dest', 'posted', 'content_type', 'headers', 'body'];
 const IN_TOPIC = [...QUEUED, 'pos', 'expires'];
-const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
+
+/** From so many queues on, the deliveries of a group are noted rather than entered. */
+const MANY_QUEUES = 8;
+/** So many are noted at most: they are entered by one turn, for which others wait some milliseconds. */
+const MOST_NOTED = 1024;
 
 /** About what a message writes beside its content: its rows and their places in the indexes. */
 const ROW_BYTES = 300;
@@ -16,6 +21,10 @@ const ROW_BYTES = 300;
 export interface Posting {
   /** The job that stores a posting. */
   job(posting: HotPosting): HotJob<PostOutcome>;
+  /** Told of each group before it runs: whether its deliveries may be noted, since nothing but posts is in it. */
+  begin(mayNote: boolean): void;
+  /** Enters the deliveries that were noted. */
+  enterNoted(): void;
   /** Others have had a turn, or what was written was rolled back: what is remembered may no longer be so. */
   disturbed(): void;
 }
@@ -24,7 +33,7 @@ export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     queued: createRowBuffer(db, `${schema}.message`, QUEUED),
     inTopic: createRowBuffer(db, `${schema}.message`, IN_TOPIC),
-    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { fixed: { tries: '0', token: '0' } }),
+    delivery: createDeliveryBuffer(db, schema),
   });
   const durable = buffersOf('main');
   const volatile = buffersOf('volatile');
@@ -32,13 +41,37 @@ export function createPosting(db: DatabaseSync): Posting {
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
   const chains = createChains(db);
+  const noted = createNotedDeliveries(db);
+  /** The values of the deliveries that the group has put off, and their queues. */
+  let deliveries: SQLInputValue[][] = [];
+  const queues = new Set<number>();
+  let mayNote = false;
   /** Destinations that were seen. Nobody else has had a turn at the database since, so they are still there. */
   const present = new Set<number>();
+
+  function writeDeliveries(): void {
+    const written = deliveries;
+    const toMany = mayNote && queues.size >= MANY_QUEUES;
+    forgetDeliveries();
+    if (toMany && noted.count() < MOST_NOTED) {
+      noted.note(written.flat());
+      return;
+    }
+    // The pages that these change are changed by this group, too.
+    if (toMany) noted.enter();
+    for (const delivery of written) durable.delivery.add(...delivery);
+  }
+
+  function forgetDeliveries(): void {
+    deliveries = [];
+    queues.clear();
+  }
 
   const behind: WriteBehind = {
     flush() {
       try {
         chains.flush();
+        writeDeliveries();
         for (const buffer of buffers) buffer.flush();
       } catch (error) {
         // One that threw is empty; those after it belong to the same, failed group.
@@ -48,6 +81,7 @@ export function createPosting(db: DatabaseSync): Posting {
     },
     discard() {
       chains.forget();
+      forgetDeliveries();
       for (const buffer of buffers) buffer.discard();
     },
   };
@@ -61,14 +95,20 @@ export function createPosting(db: DatabaseSync): Posting {
 
   function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
     const { id, contentType, headers, delayedUntil, expires, rank, arrival, body } = message;
-    const into = isVolatile(id) ? volatile : durable;
+    const isDurable = !isVolatile(id);
+    const into = isDurable ? durable : volatile;
     if (position !== null) {
       into.inTopic.add(id, destination, posted, contentType, headers, body, position, expires);
       return;
     }
     into.queued.add(id, destination, posted, contentType, headers, body);
     const state = delayedUntil === null ? 0 : 2;
-    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, body.length);
+    const delivery = [id, destination, rank, arrival, state, delayedUntil, expires, body.length];
+    if (!isDurable) volatile.delivery.add(...delivery);
+    else {
+      deliveries.push(delivery);
+      queues.add(destination);
+    }
   }
 
   function post(posting: HotPosting): PostOutcome {
@@ -97,9 +137,14 @@ export function createPosting(db: DatabaseSync): Posting {
       }
       return hotJob(() => post(posting), { bytes, grows, behind });
     },
+    begin(onlyPosts) {
+      mayNote = onlyPosts;
+    },
+    enterNoted: noted.enter,
     disturbed() {
       present.clear();
       chains.forget();
+      noted.forget();
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * New rows of one table, gathered: a call into SQLite costs about as much as the row it writes. They are written when many
- * have come together, and at the latest when the group that added them flushes (see hot-group.ts).
+ * have come together, and at the latest when the group that added them flushes (see hot/hot-group.ts).
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
