@@ -10,11 +10,11 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { createRowBuffer, type RowBuffer } from './row-buffer.ts';
 
-const COLUMNS = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
+export const DELIVERY_COLUMNS = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
 
 /** New deliveries, of messages that nobody has tried to deliver yet. */
 export const createDeliveryBuffer = (db: DatabaseSync, schema: 'main' | 'volatile'): RowBuffer =>
-  createRowBuffer(db, `${schema}.delivery`, COLUMNS, { fixed: { tries: '0', token: '0' } });
+  createRowBuffer(db, `${schema}.delivery`, DELIVERY_COLUMNS, { fixed: { tries: '0', token: '0' } });
 
 export interface NotedDeliveries {
   /** How many there are. */
@@ -42,12 +42,7 @@ export function createNotedDeliveries(db: DatabaseSync): NotedDeliveries {
   };
 
   function enterAll(): void {
-    for (const { rows } of readAll.all() as { rows: string }[]) {
-      const values = JSON.parse(rows) as number[];
-      for (let from = 0; from < values.length; from += COLUMNS.length) {
-        entered.add(...values.slice(from, from + COLUMNS.length));
-      }
-    }
+    for (const { rows } of readAll.all() as { rows: string }[]) entered.addAll(JSON.parse(rows) as (number | null)[]);
     entered.flush();
     removeAll.run();
   }
@@ -55,9 +50,10 @@ export function createNotedDeliveries(db: DatabaseSync): NotedDeliveries {
   return {
     count,
     note(values) {
-      const more = values.length / COLUMNS.length;
+      const more = values.length / DELIVERY_COLUMNS.length;
+      const total = count() + more;
       insert.run(more, JSON.stringify(values));
-      known = count() + more;
+      known = total;
     },
     enter() {
       if (count() === 0) return;
