@@ -301,6 +301,12 @@ describe('a link', { timeout: 120_000 }, () => {
     const url = database.url.replace(host, `127.0.0.1:9,127.0.0.1:${port}`);
     const own = link({}, `${url}?target_session_attrs=read-write`);
     assert.equal((await own.query('SELECT 1')).count, 1);
+    const mute = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port: silent } = mute.address() as AddressInfo;
+    const behindSilent = link({}, database.url.replace(host, `127.0.0.1:${silent},127.0.0.1:${port}`));
+    assert.equal((await behindSilent.query('SELECT 1')).count, 1);
+    mute.close();
     const readOnly = link({}, `${database.url}?target_session_attrs=primary&default_transaction_read_only=on`);
     await assert.rejects(readOnly.query('SELECT 1'), isUnavailable);
   });

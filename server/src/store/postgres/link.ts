@@ -134,7 +134,9 @@ export function createLink(url: string, settings: LinkSettings): Link {
     connecting = attempt;
     const lost = (which: pg.Client, error: Error): void => lose(which, connectionLost(error));
     try {
-      const made = await dial({ address, parameters, onLost: lost, onNotify, signal });
+      // A host that says nothing leaves time for those after it.
+      const patience = CONNECT_DEADLINE / address.hosts.length;
+      const made = await dial({ address, parameters, onLost: lost, onNotify, signal, patience });
       // Given up at the last moment.
       if (signal.aborted) made.socket.destroy();
       signal.throwIfAborted();

@@ -194,12 +194,12 @@ export function createGroupCommit(
     } catch (error) {
       failure = explain(error);
       if (db.isTransaction) rollback.run();
-      // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
-      if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
-      else if (triesAgain(jobs, failure)) {
+      if (triesAgain(jobs, failure)) {
         setImmediate(flush);
         return;
       }
+      // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
+      if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
     } finally {
       hooks.turn.give();
     }

@@ -95,7 +95,7 @@ test('every transaction sees what was only noted', async () => {
 
 test('no more is noted than a turn can enter', async () => {
   await postToAll(100);
-  assert.ok(notedOnDisk() <= 1024);
+  assert.ok(notedOnDisk() <= 512);
   for (const queue of queues) assert.equal((await claimFrom(queue, 200)).length, 100);
 });
 

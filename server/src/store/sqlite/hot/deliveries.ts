@@ -5,7 +5,7 @@ import { createDeliveryBuffer, createNotedDeliveries, DELIVERY_COLUMNS } from '.
 /** From so many queues on, the deliveries of a group are noted. */
 const MANY_QUEUES = 8;
 /** So many are noted at most: whoever enters them does it in one go, while others wait. */
-const MOST_NOTED = 1024;
+const MOST_NOTED = 512;
 
 export interface Deliveries {
   /** The values of a delivery, in the order of their columns. */
