@@ -76,8 +76,8 @@ export function openRun({ quick, profile, note }: RunOptions): Run {
       const started: WaypostProcess[] = [];
       const context: Context = {
         quick,
-        rounds: quick ? 3 : 9,
-        seconds: quick ? 1 : 0.6,
+        rounds: quick ? 3 : 15,
+        seconds: quick ? 1 : 0.4,
         million,
         load,
         note,

@@ -6,7 +6,9 @@ import type { Context, Figure } from './scenario.ts';
 export const CONNECTIONS = 64;
 export const BODY_BYTES = 1024;
 /** Seconds of each turn that do not count. */
-const WARM_UP = 0.2;
+const WARM_UP = 0.1;
+/** Seconds of the turn that is thrown away. */
+const FIRST_TURN = 1;
 
 export interface FloodTarget {
   readonly name: string;
@@ -58,7 +60,7 @@ export async function floodInTurns(
   };
   for (const target of targets) {
     context.note(`warming up ${target.name}`);
-    await floodOnce(target, context.seconds);
+    await floodOnce(target, FIRST_TURN);
   }
   const contenders: Contender[] = targets.map((target) => ({
     name: target.name,

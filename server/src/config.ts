@@ -111,7 +111,8 @@ function operatorUrl(given: string): string {
 }
 
 function databaseUrl(given: string): string {
-  if (!/^postgres(ql)?:\/\//.test(given) || !URL.canParse(given)) {
+  // A list of hosts with ports is no URL to the runtime: the rest is for the store to read.
+  if (!/^postgres(ql)?:\/\//.test(given)) {
     throw new ConfigError('must be a postgres:// URL; leave it out to use the embedded store in the data folder');
   }
   return given;

@@ -11,6 +11,7 @@ import { nodes } from './migrations/0006-nodes.ts';
 import { forgottenTransactions } from './migrations/0007-forgotten-transactions.ts';
 import { onceChains } from './migrations/0008-once-chains.ts';
 import { deadLetterNames } from './migrations/0009-dead-letter-names.ts';
+import { notedDeliveries } from './migrations/0010-noted-deliveries.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   forgottenTransactions,
   onceChains,
   deadLetterNames,
+  notedDeliveries,
 ];
 
 export const SCHEMA_VERSION = migrations.length;

@@ -24,6 +24,11 @@ describe('the address of a database', () => {
     assert.deepEqual([user, password, database], ['a@b', 'p/: %@', 'my db']);
   });
 
+  it('tells of a percent sign that begins no character', () => {
+    assert.throws(() => addressOf('postgres://u:%zz@h/d', NOTHING), /write %25/);
+    assert.throws(() => addressOf('postgres://u:p@h/100%', NOTHING), /write %25/);
+  });
+
   it('takes from the environment what the URL leaves out', () => {
     const env = {
       PGHOST: '/run/postgresql',
@@ -52,6 +57,7 @@ describe('the address of a database', () => {
     assert.deepEqual(hosts('postgres://u:p@one,two:6000/d'), ['one 5432', 'two 6000']);
     assert.deepEqual(hosts('postgres://u:p@one:6001,two:6000/d'), ['one 6001', 'two 6000']);
     assert.deepEqual(hosts('postgres://u:p@[::1]:6000/d'), ['::1 6000']);
+    assert.deepEqual(hosts('postgres:///d?host=::1'), ['::1 5432']);
     assert.deepEqual(hosts('postgres:///d?host=/var/run/postgresql'), ['/var/run/postgresql 5432']);
     assert.deepEqual(hosts('postgres://u:p@%2Fvar%2Frun:6000/d'), ['/var/run 6000']);
   });
@@ -67,6 +73,7 @@ describe('the address of a database', () => {
     '?sslmode=verify-full': 'verified',
     '?ssl=true': 'verified',
     '?sslmode=requier': 'verified',
+    '?sslmode=toString': 'verified',
     '?sslmode=require&sslrootcert=system': 'verified',
   };
   for (const [query, encryption] of Object.entries(MODES)) {

@@ -1,4 +1,5 @@
 /** Where a database is and how to speak with it, read from its URL and, for what that leaves out, from the environment. */
+import { isIPv6 } from 'node:net';
 import { userInfo } from 'node:os';
 import { Problem } from '../../problems.ts';
 
@@ -39,34 +40,45 @@ const NO_SETTINGS = new Set([
   'connect_timeout',
 ]);
 
-const ENCRYPTION: Readonly<Record<string, Encryption>> = {
-  disable: 'none',
-  false: 'none',
-  prefer: 'preferred',
-  allow: 'unverified',
-  require: 'unverified',
-};
+const ENCRYPTION: ReadonlyMap<string, Encryption> = new Map([
+  ['disable', 'none'],
+  ['false', 'none'],
+  ['prefer', 'preferred'],
+  ['allow', 'unverified'],
+  ['require', 'unverified'],
+]);
 
 export function addressOf(url: string, env: NodeJS.ProcessEnv = process.env): Address {
   const { parts, hosts } = split(url);
   const query = Object.fromEntries(parts.searchParams);
   const port = Number(parts.port || env.PGPORT || DEFAULT_PORT);
-  const user = decodeURIComponent(parts.username) || env.PGUSERNAME || env.PGUSER || userInfo().username;
+  const user = decoded(parts.username) || env.PGUSERNAME || env.PGUSER || userInfo().username;
   const given = query.host || hosts || env.PGHOST || 'localhost';
   const mode = query.sslrootcert === 'system' ? 'verify-full' : query.sslmode || query.ssl || env.PGSSL || 'disable';
   const session = query.target_session_attrs ?? env.PGTARGETSESSIONATTRS;
   return {
     hosts: given.split(',').map((entry) => hostOf(entry, port)),
     user,
-    password: decodeURIComponent(parts.password) || env.PGPASSWORD || '',
-    database: decodeURIComponent(parts.pathname.slice(1)) || env.PGDATABASE || user,
+    password: decoded(parts.password) || env.PGPASSWORD || '',
+    database: decoded(parts.pathname.slice(1)) || env.PGDATABASE || user,
     // A mode that is not known is taken for the safest.
-    encryption: ENCRYPTION[mode] ?? 'verified',
+    encryption: ENCRYPTION.get(mode) ?? 'verified',
     direct: (query.sslnegotiation ?? env.PGSSLNEGOTIATION) === 'direct',
     writable: session === 'read-write' || session === 'primary',
     parameters: Object.fromEntries(Object.entries(query).filter(([name]) => !NO_SETTINGS.has(name))),
     options: query.options ?? '',
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Problem(
+      'bad-request',
+      'the address of PostgreSQL has a % that begins no character; write %25 for the sign itself',
+    );
+  }
 }
 
 /** A list of hosts with ports makes no URL, so that the hosts are read apart from the rest. */
@@ -78,11 +90,11 @@ function split(url: string): { parts: URL; hosts: string } {
   return { parts, hosts };
 }
 
-/** `name`, `name:port`, `[::1]`, `[::1]:port` or `/folder`. */
+/** `name`, `name:port`, `::1`, `[::1]`, `[::1]:port` or `/folder`. */
 function hostOf(entry: string, port: number): { host: string; port: number } {
-  if (entry.startsWith('/')) return { host: entry, port };
+  if (entry.startsWith('/') || isIPv6(entry)) return { host: entry, port };
   const [, host = '', own] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
-  return { host: decodeURIComponent(host.replace(/^\[|\]$/g, '')), port: own === undefined ? port : Number(own) };
+  return { host: decoded(host.replace(/^\[|\]$/g, '')), port: own === undefined ? port : Number(own) };
 }
 
 /** Settings and options as the server reads them at the start of a session. */

@@ -18,6 +18,8 @@ export interface DialOptions {
   readonly onNotify?: ((payload: string) => void) | undefined;
   /** Gives up, with its reason. */
   readonly signal: AbortSignal;
+  /** How long one of several hosts may take before the next is tried, in milliseconds. */
+  readonly patience: number;
 }
 
 const KEEP_ALIVE = 60_000;
@@ -25,18 +27,21 @@ const NO_TLS = 'The server does not support SSL connections';
 
 /** Connects to the first of the hosts that takes the connection. */
 export async function dial(options: DialOptions): Promise<Connection> {
-  const { address, signal } = options;
+  const { address, signal, patience } = options;
   let failure: unknown;
   for (const host of address.hosts) {
+    // One host may have all the time there is.
+    const patient = address.hosts.length === 1 ? signal : AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    const atOneHost = { ...options, signal: patient };
     try {
-      return await connect(options, host, address.encryption);
+      return await connect(atOneHost, host, address.encryption);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       failure = error;
       if (address.encryption !== 'preferred' || !isWithoutTls(error)) continue;
     }
     try {
-      return await connect(options, host, 'none');
+      return await connect(atOneHost, host, 'none');
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       failure = error;

@@ -7,8 +7,13 @@ import { eventually } from '../../../../testing/eventually.ts';
 import { type Query, withConnection } from '../../../../testing/postgres.ts';
 import { Problem } from '../../problems.ts';
 import type { SqlValue } from '../store.ts';
+import { createWaker } from '../waker.ts';
+import { postgresDialect } from './dialect.ts';
+import { createFloors } from './floors.ts';
 import { createLink, type Link, type LinkSettings } from './link.ts';
+import { createPool } from './pool.ts';
 import { type Relay, startRelay } from './relay.fixtures.ts';
+import { createWakeups } from './wakeups.ts';
 
 const isUnavailable = (error: unknown): boolean => error instanceof Problem && error.code === 'store-unavailable';
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
@@ -120,7 +125,7 @@ describe('a link', { timeout: 120_000 }, () => {
   describe('that is given several statements at once', () => {
     it('gives the answer of the last', async () => {
       const answer = await link().together([{ text: 'SELECT 1 AS n' }, { text: 'SELECT $1::int AS n', values: [2] }]);
-      assert.deepEqual(answer, { rows: [{ n: 2 }], count: 1, command: 'SELECT' });
+      assert.deepEqual(answer, { rows: [{ n: 2 }], count: 1, command: 'SELECT', life: 0 });
     });
 
     it('tells the error of one, and then takes the next', async () => {
@@ -226,6 +231,59 @@ describe('a link', { timeout: 120_000 }, () => {
     mute.close();
   });
 
+  describe('whose connection is lost together with an answer', () => {
+    /** Asks by way of a relay that shows the answer and the end of the session at once. */
+    async function lostWith<T>(ask: (own: Link) => Promise<T>): Promise<[Link, Promise<T>]> {
+      const relay = await relayed();
+      const own = link({}, relay.url);
+      const { rows } = await own.query('SELECT pg_backend_pid() AS pid');
+      const session = rows[0]?.pid as number;
+      relay.holdBack();
+      const answer = ask(own);
+      answer.catch(() => {});
+      const done = `SELECT 1 FROM pg_stat_activity
+        WHERE pid = ${session} AND state LIKE 'idle%' AND query NOT LIKE '%pg_backend_pid%'`;
+      await eventually('the server has answered', async () => (await direct((query) => query(done))).length > 0);
+      await direct((query) => query(`SELECT pg_terminate_backend(${session})`));
+      return [own, answer];
+    }
+
+    it('tells in which life it came', async () => {
+      const [own, answer] = await lostWith((asked) => asked.query('SELECT 7 AS n'));
+      const { rows, life } = await answer;
+      assert.deepEqual([rows[0]?.n, life, own.life], [7, 0, 1]);
+    });
+
+    it('runs nothing of a transaction outside of it', async () => {
+      const [, outcome] = await lostWith((asked) =>
+        createPool([asked], postgresDialect).transaction(async (tx) => {
+          await tx.run('INSERT INTO noted VALUES (700)');
+          throw new Error('everything is to be undone');
+        }),
+      );
+      await assert.rejects(outcome, isUnavailable);
+      assert.equal((await noted()).includes(700), false);
+    });
+
+    it('listens again', async () => {
+      const heard = Promise.withResolvers<void>();
+      const waker = createWaker();
+      waker.listen(({ everything }) => {
+        if (everything) heard.resolve();
+      });
+      const [own, started] = await lostWith((asked) => {
+        const speaking = link();
+        const parts = { speaking, listening: asked, waker, floors: createFloors(), log: () => {}, notifyAlone: false };
+        const wakeups = createWakeups(parts);
+        after(() => wakeups.stop());
+        return wakeups.start();
+      });
+      await started;
+      await heard.promise;
+      assert.equal(own.life, 1);
+    });
+  });
+
   it('that is dropped or closed leaves nobody waiting', async () => {
     const own = link();
     await own.query('SELECT 1');
@@ -243,6 +301,12 @@ describe('a link', { timeout: 120_000 }, () => {
     const url = database.url.replace(host, `127.0.0.1:9,127.0.0.1:${port}`);
     const own = link({}, `${url}?target_session_attrs=read-write`);
     assert.equal((await own.query('SELECT 1')).count, 1);
+    const mute = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port: silent } = mute.address() as AddressInfo;
+    const behindSilent = link({}, database.url.replace(host, `127.0.0.1:${silent},127.0.0.1:${port}`));
+    assert.equal((await behindSilent.query('SELECT 1')).count, 1);
+    mute.close();
     const readOnly = link({}, `${database.url}?target_session_attrs=primary&default_transaction_read_only=on`);
     await assert.rejects(readOnly.query('SELECT 1'), isUnavailable);
   });

@@ -33,6 +33,8 @@ export interface Answer {
   readonly count: number;
   /** The command as the server names it: a COMMIT that could not be is answered by ROLLBACK. */
   readonly command: string;
+  /** The life in which it came. The link may have lost its connection since, even if nobody had the time to notice. */
+  readonly life: number;
 }
 
 export interface Statement {
@@ -132,7 +134,9 @@ export function createLink(url: string, settings: LinkSettings): Link {
     connecting = attempt;
     const lost = (which: pg.Client, error: Error): void => lose(which, connectionLost(error));
     try {
-      const made = await dial({ address, parameters, onLost: lost, onNotify, signal });
+      // A host that says nothing leaves time for those after it.
+      const patience = CONNECT_DEADLINE / address.hosts.length;
+      const made = await dial({ address, parameters, onLost: lost, onNotify, signal, patience });
       // Given up at the last moment.
       if (signal.aborted) made.socket.destroy();
       signal.throwIfAborted();
@@ -184,7 +188,7 @@ export function createLink(url: string, settings: LinkSettings): Link {
         return;
       }
     } else {
-      job.answer = { rows: result.rows, count: result.rowCount ?? 0, command: result.command };
+      job.answer = { rows: result.rows, count: result.rowCount ?? 0, command: result.command, life };
     }
     if (--job.pending === 0) finish(job, job.failure);
   }

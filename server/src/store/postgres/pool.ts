@@ -119,8 +119,8 @@ async function repeated<T>(attempt: () => Promise<T>): Promise<T> {
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 async function runOnce<T>(link: Link, dialect: Dialect, job: (tx: Tx) => Promise<T>, begin = 'BEGIN'): Promise<T> {
-  await link.query(begin);
-  const { life } = link;
+  // Not that of the link: the connection may be lost by the time this goes on, and the rest would run on a new one.
+  const { life } = await link.query(begin);
   const tx = createTx(link, dialect, life);
   try {
     const result = await job(tx);

@@ -13,6 +13,8 @@ export interface Relay {
   cutAfter(text: string): void;
   /** Answers of the server no longer arrive. */
   silence(): void;
+  /** Answers of the server arrive together with the end of their connection. Those of later connections arrive as ever. */
+  holdBack(): void;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
   let count = 0;
   let last: string | undefined;
   let silent = false;
+  let holding = false;
 
   const server = createServer((client) => {
     count++;
@@ -46,8 +49,14 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
         if (isLast) cut();
       });
     });
+    const held: Buffer[] = [];
     upstream.on('data', (chunk: Buffer) => {
-      if (!silent) client.write(chunk);
+      if (holding) held.push(chunk);
+      else if (!silent) client.write(chunk);
+    });
+    upstream.on('end', () => {
+      holding = false;
+      client.write(Buffer.concat(held));
     });
   }
 
@@ -71,6 +80,9 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
     },
     silence() {
       silent = true;
+    },
+    holdBack() {
+      holding = true;
     },
     async close() {
       cut();

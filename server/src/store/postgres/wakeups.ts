@@ -150,8 +150,8 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
   }
 
   async function listen(): Promise<void> {
-    await listening.query(`LISTEN ${CHANNEL}`);
-    listened = listening.life;
+    const { life } = await listening.query(`LISTEN ${CHANNEL}`);
+    listened = life;
   }
 
   return {

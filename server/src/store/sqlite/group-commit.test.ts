@@ -8,7 +8,7 @@ import { Problem } from '../../problems.ts';
 import type { Tx } from '../store.ts';
 import { createConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
-import { createGroupCommit, type GroupCommit, type GroupHooks } from './group-commit.ts';
+import { type ColdHooks, createGroupCommit, type GroupCommit } from './group-commit.ts';
 import { createTurn, createTurnMemory } from './turn.ts';
 
 const KIB = 1024;
@@ -19,7 +19,7 @@ let observer: DatabaseSync;
 let group: GroupCommit;
 let groups: number[];
 let full: number;
-let hooks: GroupHooks;
+let hooks: ColdHooks;
 
 beforeEach(() => {
   const file = join(temporaryFolder(), 'group.db');
@@ -47,6 +47,7 @@ beforeEach(() => {
       refuseGrowth: () => hooks.refuseGrowth(),
       committed: (jobs, bytes) => hooks.committed(jobs, bytes),
       full: () => hooks.full(),
+      begun: () => hooks.begun?.(),
     },
     Number.POSITIVE_INFINITY,
   );
@@ -210,6 +211,21 @@ test('what was given up to make room is used at once', async () => {
   };
   await insert(2, { body: Buffer.alloc(64 * KIB) });
   assert.deepEqual(stored(), [1, 2]);
+});
+
+test('what comes before the jobs has the room that was made, too', async () => {
+  await insert(1);
+  limitPages(0);
+  const add = db.prepare('INSERT OR REPLACE INTO item (id, body) VALUES (7, ?)');
+  hooks.begun = () => void add.run(Buffer.alloc(64 * KIB));
+  const read = () => group.transaction((tx) => tx.get('SELECT id FROM item'));
+  assert.deepEqual(await outcomes([read(), read()]), ['storage-full', 'storage-full']);
+  hooks.full = () => {
+    db.exec('PRAGMA max_page_count = 1000000');
+    return true;
+  };
+  assert.deepEqual(await outcomes([read(), read()]), ['done', 'done']);
+  assert.deepEqual(stored(), [1, 7]);
 });
 
 test('a job that overlooks the end of its transaction stores nothing', async () => {

@@ -53,11 +53,16 @@ export interface GroupHooks {
   full(): boolean;
 }
 
+export interface ColdHooks extends GroupHooks {
+  /** Told inside of each group's transaction, before its first job. */
+  begun?(): void;
+}
+
 /** `maxMilliseconds` ends a group early, so that the event loop does not stand still. */
 export function createGroupCommit(
   connection: Connection,
   dialect: Dialect,
-  hooks: GroupHooks,
+  hooks: ColdHooks,
   maxMilliseconds = MAX_MILLISECONDS,
 ): GroupCommit {
   const { db } = connection;
@@ -135,6 +140,7 @@ export function createGroupCommit(
     const refusal = hooks.refuseGrowth();
     let bytes = 0;
     begin.run();
+    hooks.begun?.();
     while (
       jobs.length < Math.min(waiting.length, alone > 0 ? 1 : MAX_JOBS) &&
       bytes < MAX_GROUP_BYTES &&
@@ -188,12 +194,12 @@ export function createGroupCommit(
     } catch (error) {
       failure = explain(error);
       if (db.isTransaction) rollback.run();
-      // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
-      if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
-      else if (triesAgain(jobs, failure)) {
+      if (triesAgain(jobs, failure)) {
         setImmediate(flush);
         return;
       }
+      // Not even begun: whoever waits is told, rather than left waiting for a store that does not answer.
+      if (jobs.length === 0) jobs.push(...waiting.slice(0, MAX_JOBS));
     } finally {
       hooks.turn.give();
     }

@@ -17,6 +17,7 @@ import { createGroupCommit } from './group-commit.ts';
 import { openHotCalls } from './hot/calls.ts';
 import { createMessages } from './hot/messages.ts';
 import { createVolatileRoom } from './hot/volatile-room.ts';
+import { createNotedDeliveries, type NotedDeliveries } from './noted-deliveries.ts';
 import { createRoomKeeping } from './room.ts';
 import { createTurn, createTurnMemory } from './turn.ts';
 
@@ -63,11 +64,18 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
     const dialect = sqliteDialect('next_arrival()');
     const room = createRoomKeeping(disk, passiveCheckpoint(db));
     const volatileRoom = createVolatileRoom(db);
+    /** Undefined while there may be no table for them yet. */
+    let noted: NotedDeliveries | undefined;
     const group = createGroupCommit(createConnection(db), dialect, {
       turn: createTurn(turnMemory),
       refuseGrowth() {
         volatileRoom.look();
         return room.refuseGrowth();
+      },
+      begun() {
+        // The hot thread may have noted some since the last turn.
+        noted?.forget();
+        noted?.enter();
       },
       full: room.full,
       committed(jobs, bytes) {
@@ -76,6 +84,7 @@ export async function openSqlite(folder: string, options: SqliteOptions = {}): P
       },
     });
     await group.transaction((tx) => migrate(tx, 'sqlite'));
+    noted = createNotedDeliveries(db);
     const secret = await group.transaction(readSecret);
     const ids = await createIdBlocks(() => group.transaction(reserveIds));
     const hot = await openHotCalls({

@@ -4,7 +4,7 @@
  * together. Whatever is not as remembered is decided by the table.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { createRowBuffer } from './row-buffer.ts';
+import { createRowBuffer } from '../row-buffer.ts';
 import type { HotPosting } from './wire.ts';
 
 /** Bounded: clients make as many chains as they like. */

@@ -1,13 +1,15 @@
 /** A database as the hot thread has it, for tests of what runs there. */
 import { DatabaseSync } from 'node:sqlite';
 import { messaging, sqliteMessageTables } from '../../migrations/0001-messaging.ts';
+import { notedDeliveries } from '../../migrations/0010-noted-deliveries.ts';
 import { sqliteDialect } from '../dialect.ts';
 
 let volatile = 0;
 
 export function openTables(): DatabaseSync {
   const db = new DatabaseSync(':memory:');
-  for (const text of messaging.statements({ engine: 'sqlite', dialect: sqliteDialect('NULL') })) db.exec(text);
+  const context = { engine: 'sqlite', dialect: sqliteDialect('NULL') } as const;
+  for (const migration of [messaging, notedDeliveries]) for (const text of migration.statements(context)) db.exec(text);
   db.exec(`ATTACH 'file:/hot-fixtures-${volatile++}?vfs=memdb' AS volatile`);
   for (const text of sqliteMessageTables('volatile.')) db.exec(text);
   return db;

@@ -82,6 +82,14 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
   let waiting: WaitingClaim[] = [];
   let closing: number | undefined;
 
+  /** Looks at deliveries: none may be noted only. */
+  const amongAll =
+    <Outcome>(run: () => Outcome) =>
+    (): Outcome => {
+      posting.enterNoted();
+      return run();
+    };
+
   function takeCalls(): void {
     let bytes = 0;
     for (let calls = 0; calls < MOST_CALLS && bytes < MOST_BYTES; calls++) {
@@ -96,10 +104,16 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
       } else if (kind === CLAIM) waiting.push({ call, claim: unpackClaim(from) });
       else if (kind === SETTLE) {
         const settlement = unpackSettlement(from);
-        settlements.push({ call, job: hotJob(() => settle(settlement)) });
+        settlements.push({ call, job: hotJob(amongAll(() => settle(settlement))) });
       } else if (kind === FORGET) {
         const step = unpackStep(from);
-        steps.push({ call, job: hotJob(() => forget(step), { bytes: FORGOTTEN_BYTES }) });
+        steps.push({
+          call,
+          job: hotJob(
+            amongAll(() => forget(step)),
+            { bytes: FORGOTTEN_BYTES },
+          ),
+        });
       } else closing = call;
     }
   }
@@ -130,7 +144,7 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
         if (isFirst) room.bytes = MOST_CLAIMED_BYTES;
         return claim(asked, room);
       };
-      claims.push({ claims: together, job: hotJob(run, { bytes: ROW_BYTES * asked.length }) });
+      claims.push({ claims: together, job: hotJob(amongAll(run), { bytes: ROW_BYTES * asked.length }) });
     }
   }
 
@@ -164,6 +178,7 @@ export function createIntake(db: DatabaseSync, line: LineReader, answers: LineWr
       for (const { job } of posts) jobs.push(job);
       for (const { job } of claims) jobs.push(job);
       for (const { job } of steps) jobs.push(job);
+      posting.begin(jobs.length === posts.length);
       return jobs;
     },
     answer() {

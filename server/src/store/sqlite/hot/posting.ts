@@ -1,14 +1,15 @@
 /** Posting on SQLite: the rows of all posts of a group are inserted together. */
 import type { DatabaseSync } from 'node:sqlite';
 import { isVolatile, type PostOutcome } from '../../store.ts';
+import { createDeliveryBuffer } from '../noted-deliveries.ts';
+import { createRowBuffer } from '../row-buffer.ts';
 import { createChains } from './chains.ts';
+import { createDeliveries } from './deliveries.ts';
 import { type HotJob, hotJob, type WriteBehind } from './hot-group.ts';
-import { createRowBuffer } from './row-buffer.ts';
 import type { ArrivingMessage, HotPosting } from './wire.ts';
 
 const QUEUED = ['id', 'dest', 'posted', 'content_type', 'headers', 'body'];
 const IN_TOPIC = [...QUEUED, 'pos', 'expires'];
-const DELIVERY = ['id', 'dest', 'rank', 'ord', 'state', 'due', 'expires', 'size'];
 
 /** About what a message writes beside its content: its rows and their places in the indexes. */
 const ROW_BYTES = 300;
@@ -16,6 +17,10 @@ const ROW_BYTES = 300;
 export interface Posting {
   /** The job that stores a posting. */
   job(posting: HotPosting): HotJob<PostOutcome>;
+  /** Told of each group before it runs: whether nothing but posts is in it. */
+  begin(onlyPosts: boolean): void;
+  /** Enters the deliveries that were only noted: somebody looks at deliveries. */
+  enterNoted(): void;
   /** Others have had a turn, or what was written was rolled back: what is remembered may no longer be so. */
   disturbed(): void;
 }
@@ -24,14 +29,16 @@ export function createPosting(db: DatabaseSync): Posting {
   const buffersOf = (schema: 'main' | 'volatile') => ({
     queued: createRowBuffer(db, `${schema}.message`, QUEUED),
     inTopic: createRowBuffer(db, `${schema}.message`, IN_TOPIC),
-    delivery: createRowBuffer(db, `${schema}.delivery`, DELIVERY, { fixed: { tries: '0', token: '0' } }),
   });
   const durable = buffersOf('main');
   const volatile = buffersOf('volatile');
-  const buffers = [durable, volatile].flatMap(({ queued, inTopic, delivery }) => [queued, inTopic, delivery]);
+  const deliveries = createDeliveries(db);
+  const volatileDeliveries = createDeliveryBuffer(db, 'volatile');
+  const buffers = [durable, volatile].flatMap(({ queued, inTopic }) => [queued, inTopic]).concat(volatileDeliveries);
   const hasDestination = db.prepare('SELECT 1 FROM destination WHERE id = ?');
   const advanceTopic = db.prepare('UPDATE topic_position SET last = last + ? WHERE dest = ? RETURNING last');
   const chains = createChains(db);
+  let mayNote = false;
   /** Destinations that were seen. Nobody else has had a turn at the database since, so they are still there. */
   const present = new Set<number>();
 
@@ -40,6 +47,7 @@ export function createPosting(db: DatabaseSync): Posting {
       try {
         chains.flush();
         for (const buffer of buffers) buffer.flush();
+        deliveries.flush(mayNote);
       } catch (error) {
         // One that threw is empty; those after it belong to the same, failed group.
         behind.discard();
@@ -49,6 +57,7 @@ export function createPosting(db: DatabaseSync): Posting {
     discard() {
       chains.forget();
       for (const buffer of buffers) buffer.discard();
+      deliveries.discard();
     },
   };
 
@@ -61,14 +70,17 @@ export function createPosting(db: DatabaseSync): Posting {
 
   function insert({ destination, posted }: HotPosting, message: ArrivingMessage, position: number | null): void {
     const { id, contentType, headers, delayedUntil, expires, rank, arrival, body } = message;
-    const into = isVolatile(id) ? volatile : durable;
+    const isDurable = !isVolatile(id);
+    const into = isDurable ? durable : volatile;
     if (position !== null) {
       into.inTopic.add(id, destination, posted, contentType, headers, body, position, expires);
       return;
     }
     into.queued.add(id, destination, posted, contentType, headers, body);
     const state = delayedUntil === null ? 0 : 2;
-    into.delivery.add(id, destination, rank, arrival, state, delayedUntil, expires, body.length);
+    const size = body.length;
+    if (isDurable) deliveries.add(destination, id, destination, rank, arrival, state, delayedUntil, expires, size);
+    else volatileDeliveries.add(id, destination, rank, arrival, state, delayedUntil, expires, size);
   }
 
   function post(posting: HotPosting): PostOutcome {
@@ -97,9 +109,14 @@ export function createPosting(db: DatabaseSync): Posting {
       }
       return hotJob(() => post(posting), { bytes, grows, behind });
     },
+    begin(onlyPosts) {
+      mayNote = onlyPosts;
+    },
+    enterNoted: deliveries.enterNoted,
     disturbed() {
       present.clear();
       chains.forget();
+      deliveries.disturbed();
     },
   };
 }

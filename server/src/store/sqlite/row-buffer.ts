@@ -1,6 +1,6 @@
 /**
  * New rows of one table, gathered: a call into SQLite costs about as much as the row it writes. They are written when many
- * have come together, and at the latest when the group that added them flushes (see hot-group.ts).
+ * have come together, and at the latest when the group that added them flushes (see hot/hot-group.ts).
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
@@ -9,6 +9,8 @@ const SIZES = [64, 32, 16, 8, 4, 2, 1] as const;
 
 export interface RowBuffer {
   add(...row: SQLInputValue[]): void;
+  /** The values of many rows, one after another. */
+  addAll(rows: readonly SQLInputValue[]): void;
   flush(): void;
   /** Forgets rows whose transaction was rolled back. */
   discard(): void;
@@ -28,6 +30,7 @@ export function createRowBuffer(
   { fixed = {}, onConflict = '' }: RowOptions = {},
 ): RowBuffer {
   const width = columns.length;
+  const most = SIZES[0] * width;
   const names = [...columns, ...Object.keys(fixed)].join(', ');
   const row = `(${[...columns.map(() => '?'), ...Object.values(fixed)].join(', ')})`;
   const statements = new Map<number, StatementSync>();
@@ -62,7 +65,13 @@ export function createRowBuffer(
   return {
     add(...row) {
       values.push(...row);
-      if (values.length === SIZES[0] * width) flush();
+      if (values.length === most) flush();
+    },
+    addAll(rows) {
+      for (let from = 0; from < rows.length; from += most) {
+        values.push(...rows.slice(from, from + most));
+        if (values.length >= most) flush();
+      }
     },
     flush,
     discard() {
