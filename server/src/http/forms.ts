@@ -43,6 +43,7 @@ function decodeBytes(body: Buffer): string {
 }
 
 function decodeText(text: string, field: number): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

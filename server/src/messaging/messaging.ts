@@ -2,6 +2,7 @@
 import { MARK, type Sealer } from '../ids.ts';
 import { Problem } from '../problems.ts';
 import { hashOfId, type News, type Store, type StoredMessage } from '../store/store.ts';
+import { fromBase36, toBase36 } from './base36.ts';
 import type { Destination } from './destination.ts';
 import { createOnceTokens } from './once-token.ts';
 import {
@@ -142,13 +143,14 @@ export function createMessaging(store: Store, sealer: Sealer, options: Messaging
     now: store.now,
     onScheduled: (listener) => void scheduled.push(listener),
     publicId: ({ id, name }) => name ?? sealer.seal(id),
-    deliveryWord: (queue, publicId, token) => deliveryMark(queue, publicId, token) + token.toString(36),
+    deliveryWord: (queue, publicId, token) => deliveryMark(queue, publicId, token) + toBase36(token),
     tokenOf(queue, publicId, word) {
       if (!DELIVERY.test(word)) return undefined;
-      const token = Number.parseInt(word.slice(MARK), 36);
-      const [mark, spelt] = [word.slice(0, MARK), token.toString(36)];
-      // What was never delivered has the token 0: no delivery does, and nobody may settle in its name.
-      if (token === 0 || word.slice(MARK) !== spelt) return undefined;
+      const mark = word.slice(0, MARK);
+      const token = fromBase36(word.slice(MARK));
+      // Nobody was given one that begins with a zero. What was never delivered has the token 0: no delivery does, and nobody
+      // may settle in its name.
+      if (word[MARK] === '0' || !Number.isSafeInteger(token)) return undefined;
       // Words of the version before had a mark of their queue alone; whoever holds one still gets his verdict through.
       const isOurs = mark === deliveryMark(queue, publicId, token) || mark === sealer.seal(queue.id).slice(-MARK);
       return isOurs ? token : undefined;

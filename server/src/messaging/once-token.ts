@@ -4,6 +4,7 @@
  * a used link leads to its message without any look-up.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { fromBase36, toBase36 } from './base36.ts';
 
 export interface OnceToken {
   readonly chain: number;
@@ -36,22 +37,12 @@ const REMEMBERED_CHAINS = 4096;
 let lastExpiry = { expires: Number.NaN, text: '' };
 
 function written(expires: number): string {
-  if (expires !== lastExpiry.expires) lastExpiry = { expires, text: expires.toString(36) };
+  if (expires !== lastExpiry.expires) lastExpiry = { expires, text: toBase36(expires) };
   return lastExpiry.text;
 }
 
-const POINT = 0x2e;
-
-/** The chain comes first. What is no number gives some other one: `parseInt` would tell, and takes ten times as long. */
-function chainOf(text: string): number {
-  let chain = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === POINT) break;
-    chain = chain * 36 + (code < 0x3a ? code - 0x30 : code - 0x57);
-  }
-  return chain;
-}
+/** The chain comes first. What is no number gives some other one, of which there is no link. */
+const chainOf = (text: string): number => fromBase36(text.slice(0, text.indexOf('.')));
 
 /** 132 bits: as long as a signature. Key and payload nearly always fill one block of the hash, and not two. */
 const KEY = 22;
@@ -86,7 +77,7 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
     }),
     write(token, scope) {
       const { chain, n, messageId, expires } = token;
-      const payload = `${chain.toString(36)}.${n.toString(36)}.${messageId.toString(36)}.${written(expires)}`;
+      const payload = `${toBase36(chain)}.${toBase36(n)}.${toBase36(messageId)}.${written(expires)}`;
       const text = `${payload}.${sign(payload, scope)}`;
       remember({ text, token, key: scope.key });
       return text;
@@ -96,12 +87,7 @@ export function createOnceTokens(secret: Buffer): OnceTokens {
       if (known !== undefined && known.text === text && known.key === scope.key) return known.token;
       const parts = FORM.exec(text);
       if (parts === null) return undefined;
-      const [chain, n, messageId, expires] = parts.slice(1, 5).map((part) => Number.parseInt(part, 36)) as [
-        number,
-        number,
-        number,
-        number,
-      ];
+      const [chain, n, messageId, expires] = parts.slice(1, 5).map(fromBase36) as [number, number, number, number];
       const signed = sign(text.slice(0, -SIGNATURE - 1), scope);
       if (!timingSafeEqual(Buffer.from(text.slice(-SIGNATURE)), Buffer.from(signed))) return undefined;
       return { chain, n, messageId, expires };

@@ -141,6 +141,25 @@ test('what is the same as last time is remembered, what is not is read', () => {
   );
 });
 
+test('two requests that take turns are both remembered', () => {
+  const reader = createHeadReader();
+  const poll = 'POST /poller HTTP/1.1\r\nHost: a\r\nContent-Length: 0';
+  const acknowledge = (n: number) => `POST /acknowledgement/${n} HTTP/1.1\r\nHost: a\r\nContent-Length: 16`;
+  const polled = reader(poll);
+  const { fields } = reader(acknowledge(1));
+  for (let n = 2; n < 5; n++) {
+    assert.equal(reader(poll), polled);
+    const head = reader(acknowledge(n));
+    assert.deepEqual([head.target, head.fields === fields], [`/acknowledgement/${n}`, true]);
+  }
+  assert.equal(reader(acknowledge(5)).fields, fields);
+  assert.equal(reader(poll), polled);
+  // Of three the one that was used longest ago is read anew.
+  reader('GET / HTTP/1.1\r\nHost: a');
+  assert.equal(reader(poll), polled);
+  assert.notEqual(reader(acknowledge(5)).fields, fields);
+});
+
 test('a large head is not held while its connection is idle', () => {
   const reader = createHeadReader();
   const large = `GET / HTTP/1.1\r\nX-A: ${'x'.repeat(5000)}`;

@@ -28,30 +28,41 @@ const LATER_MINOR = /^HTTP\/1\.[2-9]$/;
 /** A longer head is read anew each time: what is remembered is held for as long as the connection is idle. */
 const MOST_REMEMBERED = 2048;
 
+interface Remembered {
+  readonly text: string;
+  readonly fieldsText: string;
+  readonly head: RequestHead;
+}
+
 /**
- * Reads the heads of one connection. Clients say nearly the same again and again: what has not changed since the last
- * request is not read anew.
+ * Reads the heads of one connection. Clients say nearly the same again and again, or take turns between two requests (poll,
+ * acknowledge, poll): what has not changed since one of the last two is not read anew.
  */
 export function createHeadReader(): (text: string) => RequestHead {
-  let lastText = '';
-  let lastHead: RequestHead | undefined;
-  let lastFieldsText = '';
+  let last: Remembered | undefined;
+  let before: Remembered | undefined;
+
+  /** Takes the place of one with the same fields, so that the other one stays. */
+  function remember(made: Remembered, alike: Remembered | undefined): void {
+    if (alike === undefined || alike === before) before = last;
+    last = made;
+  }
 
   return (text) => {
-    if (lastHead !== undefined && text === lastText) return lastHead;
+    if (text === last?.text) return last.head;
+    if (text === before?.text) {
+      [last, before] = [before, last];
+      return last.head;
+    }
     const end = text.indexOf('\r\n');
     const line = end < 0 ? text : text.slice(0, end);
     const fieldsText = end < 0 ? '' : text.slice(end + 2);
     const { method, target, version } = parseRequestLine(line);
-    const last = fieldsText === lastFieldsText ? lastHead : undefined;
-    const fields = last === undefined ? parseFields(fieldsText) : last.fields;
-    const isKept = last?.version === version ? last.keepsAlive : keepsAlive(version, fields);
+    const alike = fieldsText === last?.fieldsText ? last : fieldsText === before?.fieldsText ? before : undefined;
+    const fields = alike === undefined ? parseFields(fieldsText) : alike.head.fields;
+    const isKept = alike?.head.version === version ? alike.head.keepsAlive : keepsAlive(version, fields);
     const head = { method, target, version, headers: fields.headers, fields, keepsAlive: isKept };
-    if (text.length <= MOST_REMEMBERED) {
-      lastText = text;
-      lastHead = head;
-      lastFieldsText = fieldsText;
-    }
+    if (text.length <= MOST_REMEMBERED) remember({ text, fieldsText, head }, alike);
     return head;
   };
 }
