@@ -1,24 +1,15 @@
 /** Reading a topic at its links: what the answers say of how they were chosen, and what is not known there. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { type EngineDatabase, forEachEngine } from '../../testing/engines.ts';
+import { test } from 'node:test';
+import { forEachEngine } from '../../testing/engines.ts';
 import { request } from '../../testing/http.ts';
-import { startWaypost, type WaypostProcess } from '../../testing/waypost.ts';
+import { withWaypost } from '../../testing/running.ts';
 
 const EVENTS = { accept: 'text/event-stream' };
 
 forEachEngine('reading a topic', (engine) => {
-  let database: EngineDatabase;
-  let waypost: WaypostProcess;
-  before(async () => {
-    database = await engine.database();
-    waypost = await startWaypost(database.options);
-  });
-  after(async () => {
-    await waypost.stop();
-    await database.drop();
-  });
-  const at = (path: string): string => waypost.url + path;
+  const waypost = withWaypost(engine);
+  const at = (path: string): string => waypost().url + path;
 
   test('a cache is told that Accept chooses between messages and events', async () => {
     await request(at('/topics/chosen'), { method: 'PUT' });
