@@ -97,6 +97,30 @@ export function settlingCases(subject: Subject): void {
       assert.deepEqual({ ...(await subject.on.delivery(second.id)) }, { state: 2, due: 50_000, tries: 2, token: 6 });
     });
 
+    it('tells each of many acknowledgements at once what became of it', async () => {
+      const queue = await subject.on.create('queue');
+      const messages = range(40).map((index) => subject.on.message({ volatile: index % 10 === 9 }));
+      await subject.on.post(queue, messages);
+      await subject.on.claim(queue, { max: 40, token: 5 });
+      const due = 70_000;
+      assert.equal(await subject.on.settle(messages[3]?.id ?? 0, 5, { due }), 'done');
+      await subject.on.settle(messages[4]?.id ?? 0, 5, { verdict: 'return', due: null });
+      await subject.on.claim(queue, { token: 6 });
+      await subject.on.settle(messages[5]?.id ?? 0, 5, { verdict: 'return', due: null });
+      const verdicts = messages.map(({ id }, index) =>
+        subject.on.settle(index === 6 ? subject.store.nextId() * 2 : id, index === 7 ? 4 : 5),
+      );
+      const expected = range(40).map((index) => ({ 4: 'overtaken', 6: 'gone', 7: 'overtaken' })[index] ?? 'done');
+      assert.deepEqual(await Promise.all(verdicts), expected);
+      const rows = await Promise.all(messages.map(({ id }) => subject.on.delivery(id)));
+      assert.deepEqual(
+        rows.map((row) => row?.state),
+        range(40).map((index) => (index === 4 || index === 6 || index === 7 ? 1 : 5)),
+      );
+      assert.equal(rows[3]?.due, due);
+      assert.equal(rows[8]?.due, 90_000);
+    });
+
     it('takes many settlements of the same message at once', async () => {
       const queue = await subject.on.create('queue');
       const message = subject.on.message();

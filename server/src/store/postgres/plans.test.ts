@@ -11,12 +11,13 @@ import { CLAIM_PLANS, COLD_PLANS, POST_PLANS } from './plans.ts';
 import { queuePosts, topicPosts } from './post.ts';
 import { batchOf } from './post-batch.ts';
 import { openPostgres } from './postgres.ts';
-import { settlements, settleValues } from './settle.ts';
+import { acknowledgements, settlements, settleValues } from './settle.ts';
 
 interface PlanNode {
   readonly 'Node Type': string;
   readonly Plans?: readonly PlanNode[];
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly 'Parent Relationship'?: string;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
@@ -121,6 +122,20 @@ describe('plans', { timeout: 120_000 }, () => {
     it(`settle by index, ${size}`, async () => {
       const settlement = { id: 4, token: 1, verdict: 'return', due: null, maxDeliveries: 3, now: 1 } as const;
       assertByIndex(await explain(hot, '', settlements, settleValues([settlement])));
+    });
+    it(`acknowledge by the ids, ${size}`, async () => {
+      const plan = await explain(hot, '', acknowledgements, [
+        [4, 6],
+        [1, 1],
+        [9, 9],
+      ]);
+      const indexes = nodesOf(plan).flatMap((node) => node['Index Name'] ?? []);
+      assert.deepEqual(indexes, ['delivery_durable_pkey']);
+      // Rows are locked in the order in which they are found.
+      assert.deepEqual(
+        nodesOf(plan).map((node) => node['Node Type']),
+        ['ModifyTable', 'Index Scan'],
+      );
     });
     it(`post by index, chains in the order of theirs, ${size}`, async () => {
       for (const [n, volatile] of [1, 2].flatMap((n) => [0, 1].map((volatile) => [n, volatile] as const))) {
