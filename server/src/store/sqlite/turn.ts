@@ -12,10 +12,12 @@ export interface Turn {
 /** Two numbers, as in a shop: the next to be drawn, and the one that is served. */
 const NEXT = 0;
 const SERVED = 1;
+/** How many turns the thread that speaks with clients has had. */
+const DISTURBED = 2;
 
-export const createTurnMemory = (): SharedArrayBuffer => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+export const createTurnMemory = (): SharedArrayBuffer => new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
 
-/** For the thread that speaks with clients: it goes on with other things while it waits. */
+/** For the thread that speaks with clients: it goes on with other things while it waits. It may change anything. */
 export function createTurn(memory: SharedArrayBuffer): Turn {
   const numbers = new Int32Array(memory);
 
@@ -31,28 +33,36 @@ export function createTurn(memory: SharedArrayBuffer): Turn {
       const served = Atomics.load(numbers, SERVED);
       return served === number ? undefined : wait(number, served);
     },
-    give: () => give(numbers),
+    give() {
+      // While it still is this thread's turn: whoever is next has to see it.
+      Atomics.add(numbers, DISTURBED, 1);
+      give(numbers);
+    },
   };
 }
 
 export interface BlockingTurn extends Turn {
-  /** Whether nobody else had a turn between this one and the one before. */
+  /**
+   * Whether the thread that speaks with clients had no turn between this one and the one before. One that copies the WAL
+   * may have had some: that changes nothing of what is stored.
+   */
   isUndisturbed(): boolean;
 }
 
 /** For a thread that has nothing else to do: it stands still while it waits. */
 export function createBlockingTurn(memory: SharedArrayBuffer): BlockingTurn {
   const numbers = new Int32Array(memory);
-  let last: number | undefined;
+  let disturbances: number | undefined;
   let undisturbed = false;
   return {
     take() {
       const number = Atomics.add(numbers, NEXT, 1);
-      undisturbed = last !== undefined && number === ((last + 1) | 0);
-      last = number;
       for (let seen = Atomics.load(numbers, SERVED); seen !== number; seen = Atomics.load(numbers, SERVED)) {
         Atomics.wait(numbers, SERVED, seen);
       }
+      const seen = Atomics.load(numbers, DISTURBED);
+      undisturbed = seen === disturbances;
+      disturbances = seen;
       return undefined;
     },
     give: () => give(numbers),
