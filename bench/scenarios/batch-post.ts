@@ -26,10 +26,14 @@ export const batchPost: Scenario = {
       const single = post('single posts', [port], '/queues/bench');
       const batches = { ...single, name: 'batches', request, status: 201, messages: BATCH };
       const compare = (connections: number) =>
-        floodInTurns(context, [
-          { ...batches, connections },
-          { ...single, connections },
-        ]);
+        floodInTurns(
+          context,
+          [
+            { ...batches, connections },
+            { ...single, connections },
+          ],
+          { whole: true },
+        );
       const pair = ['batches', 'single posts'] as const;
       return [
         ratioFigure(await compare(1), `${engine}, one client`, pair),

@@ -1,8 +1,7 @@
 import { temporaryFolder } from '../../testing/folders.ts';
 import { fillStore } from '../filled-store.ts';
-import { mostTurns } from '../rounds.ts';
 import type { Scenario } from '../scenario.ts';
-import { BODY_BYTES, barePost, floodInTurns, ratioFigure } from '../throughput.ts';
+import { BODY_BYTES, barePost, floodInTurns, longestFlood, ratioFigure } from '../throughput.ts';
 
 /** More than any machine receives in a second: the queue must not run dry while it is measured. */
 const MOST_RECEIVES_A_SECOND = 40_000;
@@ -14,7 +13,7 @@ export const durableReceive: Scenario = {
   target: { atLeast: 0.45, text: 'at least 0.45 of bare' },
   async run(context) {
     const data = temporaryFolder();
-    const messages = Math.ceil(mostTurns(context.rounds) * (context.seconds + 0.5) * MOST_RECEIVES_A_SECOND);
+    const messages = Math.ceil(longestFlood(context) * MOST_RECEIVES_A_SECOND);
     await fillStore({ data }, [{ queue: 'bench', messages, bodyBytes: BODY_BYTES }], context.note);
     const { port } = await context.waypost({ data });
     const rounds = await floodInTurns(context, [

@@ -1,8 +1,7 @@
 import { onEachEngine } from '../engines.ts';
 import type { Steps } from '../load.ts';
-import { mostTurns } from '../rounds.ts';
 import type { Scenario } from '../scenario.ts';
-import { BODY_BYTES, floodInTurns, ratioFigure } from '../throughput.ts';
+import { BODY_BYTES, floodInTurns, longestFlood, ratioFigure } from '../throughput.ts';
 
 /** More than any machine takes in a second: no queue must run dry while it is measured. */
 const MOST_A_SECOND = { polled: 18_000, received: 40_000 };
@@ -27,7 +26,7 @@ export const pollAcknowledge: Scenario = {
   about: 'messages of 1 KiB that are polled and acknowledged, to messages that are received',
   target: { atLeast: 0.45, text: 'at least 0.45 of receive' },
   run(context) {
-    const seconds = mostTurns(context.rounds) * (context.seconds + 0.5);
+    const seconds = longestFlood(context);
     const fillings = Object.entries(MOST_A_SECOND).map(([queue, most]) => ({
       queue,
       messages: Math.ceil(seconds * most),

@@ -39,10 +39,14 @@ export const topicReading: Scenario = {
       });
       const reader = { ports: [port], path: '', status: 200 };
       const names = ['next?max=100', 'next'] as const;
-      const rounds = await floodInTurns(context, [
-        { ...reader, name: names[0], steps: reading(AT_ONCE), connections: 8 },
-        { ...reader, name: names[1], steps: reading(undefined) },
-      ]);
+      const rounds = await floodInTurns(
+        context,
+        [
+          { ...reader, name: names[0], steps: reading(AT_ONCE), connections: 8 },
+          { ...reader, name: names[1], steps: reading(undefined) },
+        ],
+        { whole: true },
+      );
       return [...names.map((name) => rateFigure(rounds, engine, name)), ratioFigure(rounds, `${engine}, ratio`, names)];
     }),
 };
