@@ -10,7 +10,9 @@ const ROUNDS = 6;
 /** 11 characters of 32 hold 55 bits; the alphabet leaves out letters that are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 11;
-const VALUES = new Map([...ALPHABET].map((letter, value) => [letter, value]));
+/** What a letter stands for, by its code; -1 for those that are not used. */
+const VALUES = new Int8Array(128).fill(-1);
+for (const [value, letter] of [...ALPHABET].entries()) VALUES[letter.charCodeAt(0)] = value;
 /** What ten bits are written as: two letters at a time take a third of the time of one by one. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
 const pair = (bits: number): string => PAIRS[bits & 1023] as string;
@@ -75,9 +77,9 @@ export function createSealer(secret: Buffer): Sealer {
     open(word) {
       if (word.length !== LENGTH) return undefined;
       let number = 0;
-      for (const letter of word) {
-        const value = VALUES.get(letter);
-        if (value === undefined) return undefined;
+      for (let i = 0; i < LENGTH; i++) {
+        const value = VALUES[word.charCodeAt(i)] ?? -1;
+        if (value < 0) return undefined;
         number = number * 32 + value;
       }
       if (number >= 2 ** (2 * HALF)) return undefined;

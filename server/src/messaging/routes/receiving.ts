@@ -1,6 +1,6 @@
 /** HTTP of receiving from a queue: taking for good, taking on lease, looking, and the verdict on a delivery. */
 import { noContent } from '../../http/answer.ts';
-import { acceptedTypes, readFields } from '../../http/input.ts';
+import { acceptedTypes, readFields, remembering } from '../../http/input.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
 import type { Request } from '../../http/request.ts';
@@ -96,6 +96,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   }
 
   const input = { element: 'acknowledgement' };
+  const verdictOf = remembering((request) => readVerdict(readFields(request, input)));
   const acknowledgementOperations: Record<'GET' | 'POST', Operation> = {
     GET: {
       summary: 'The present state of the message, and whether this delivery is still the newest',
@@ -119,7 +120,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       answers: { 204: 'Done, or done before' },
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'already-acknowledged', 'invalid'],
       async handle(request) {
-        const verdict = readVerdict(readFields(request, input));
+        const verdict = verdictOf(request);
         const name = nameOf(request);
         const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));
         const token = tokenOf(request, queue);
