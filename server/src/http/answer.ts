@@ -1,6 +1,7 @@
 /** What a handler returns. One place writes it to the client (see writer.ts). */
 import type { Document } from './document.ts';
 import type { Link, OwnLink } from './links.ts';
+import type { Resource } from './resource.ts';
 
 export interface Answer {
   readonly status: number;
@@ -10,6 +11,8 @@ export interface Answer {
   readonly links?: readonly Link[];
   /** A link to where the client goes on, beside others: written often, so it is not looked through. */
   readonly next?: OwnLink;
+  /** Where the client will go with its next request, in all likelihood. */
+  readonly offers?: Offer | undefined;
   /** Address templates for the Link-Template field. */
   readonly templates?: readonly { readonly rel: string; readonly href: string }[];
   /** Content as it is, with its Content-Type (null: none is sent). */
@@ -22,6 +25,14 @@ export interface Answer {
   readonly stream?: { readonly type: string; run(sink: Sink): Promise<void> };
   /** Or a document, written in the media type the client prefers. */
   readonly document?: Document;
+}
+
+/** An address of ours, and what finding it would yield. */
+export interface Offer {
+  readonly href: string;
+  readonly resource: Resource;
+  /** As the router names them. */
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** Where a stream is written. Slow readers are waited for. */

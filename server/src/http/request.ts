@@ -36,7 +36,7 @@ export interface RequestParts {
   readonly id: string;
   readonly path: string;
   readonly query: string | undefined;
-  readonly parameters: Record<string, string>;
+  readonly parameters: Readonly<Record<string, string>>;
   readonly base: string;
   readonly localPath: (uri: string, base: string) => string | undefined;
 }
@@ -44,7 +44,7 @@ export interface RequestParts {
 export class HttpRequest implements Request {
   readonly id: string;
   readonly path: string;
-  readonly parameters: Record<string, string>;
+  readonly parameters: Readonly<Record<string, string>>;
   readonly base: string;
   readonly query: Query;
   body: Buffer = EMPTY;

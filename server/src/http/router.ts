@@ -2,7 +2,7 @@
 import findMyWay from 'find-my-way';
 import { newRequestId } from '../ids.ts';
 import { Problem } from '../problems.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Offer } from './answer.ts';
 import { type BaseUrlOptions, baseOf } from './base-url.ts';
 import { allowedMethods, type Method, type Operation, type Refusal, type Route } from './operation.ts';
 import { refuseSlips } from './parameters.ts';
@@ -23,6 +23,12 @@ export interface RouterOptions {
 /** Never rejects: what fails is answered. */
 export type Dispatch = (exchange: Exchange) => void;
 
+/** What an address leads to. */
+interface Place {
+  readonly route: Route;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 /** What is to be done for a request. */
 interface Call {
   readonly request: HttpRequest;
@@ -40,6 +46,7 @@ export function createRouter(options: RouterOptions): Dispatch {
   const router = findMyWay({ maxParamLength: MAX_URL, ignoreDuplicateSlashes: false });
   for (const route of options.routes) router.on('GET', route.resource.pattern, () => {}, route);
   const allowed = new Map(options.routes.map((route) => [route, allowedMethods(route)]));
+  const routeOf = new Map(options.routes.map((route) => [route.resource, route]));
 
   /** What Allow says of one resource of a route. */
   async function allowOf(route: Route, parameters: Record<string, string | undefined>): Promise<string> {
@@ -47,7 +54,7 @@ export function createRouter(options: RouterOptions): Dispatch {
     return withheld?.length ? allowedMethods(route, withheld) : (allowed.get(route) as string);
   }
 
-  function findRoute(path: string): { route: Route; parameters: Record<string, string> } {
+  function placeAt(path: string): Place {
     const found = router.find('GET', path);
     const route = found?.store as Route | undefined;
     if (found === null || route === undefined) {
@@ -69,9 +76,10 @@ export function createRouter(options: RouterOptions): Dispatch {
   function find({ id, base, exchange }: Reply): Call | Promise<Answer> | Answer {
     const { head } = exchange;
     checkExpectation(head);
-    const [path, query] = splitTarget(head.target);
+    const taken = exchange.taken as Place | undefined;
+    const [path, query] = taken === undefined ? splitTarget(head.target) : [head.target];
     if (path === '*') return answerToStar(head);
-    const { route, parameters } = findRoute(path);
+    const { route, parameters } = taken ?? placeAt(path);
     if (head.method === 'OPTIONS') return allowOf(route, parameters).then((allow) => optionsAnswer(route, allow));
     const method = (head.method === 'HEAD' ? 'GET' : head.method) as Method;
     const operation = Object.hasOwn(route.operations, method) ? route.operations[method] : undefined;
@@ -114,7 +122,9 @@ export function createRouter(options: RouterOptions): Dispatch {
         if (request.query.size > 0) refuseSlips(request.query, operation.query);
         answer = operation.handle(request);
       } else answer = found;
-      const streaming = writeAnswer(reply, answer instanceof Promise ? await answer : answer);
+      if (answer instanceof Promise) answer = await answer;
+      if (answer.offers !== undefined) offer(exchange, answer.offers);
+      const streaming = writeAnswer(reply, answer);
       if (streaming !== undefined) await streaming;
     } catch (error) {
       try {
@@ -126,6 +136,11 @@ export function createRouter(options: RouterOptions): Dispatch {
       }
     }
   };
+
+  function offer(exchange: Exchange, { href, resource, parameters }: Offer): void {
+    const route = routeOf.get(resource);
+    if (route !== undefined) exchange.offer(href, { route, parameters } satisfies Place);
+  }
 
   async function preflightAllow({ target }: RequestHead): Promise<string | undefined> {
     const found = router.find('GET', splitTarget(target)[0]);

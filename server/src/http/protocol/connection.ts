@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { Problem } from '../../problems.ts';
 import { answerHead, type FieldLines, withField } from './answer-head.ts';
 import type { BodyBudget } from './body.ts';
-import { type Carrier, Exchange, type OpenAnswer } from './exchange.ts';
+import { type Carrier, Exchange, type Offered, type OpenAnswer } from './exchange.ts';
 import { headersTooLarge, malformed } from './fields.ts';
 import { checkBeginning, createHeadReader, type RequestHead } from './head.ts';
 import { PATIENCE, watchAnswers } from './patience.ts';
@@ -59,6 +59,7 @@ export class Connection implements Carrier {
   #isOver = false;
   saidGoodbye = false;
   isClosed = false;
+  offered: Offered | undefined;
   /** When the client began to be idle, to send a request, or to be waited for at the end. */
   #since = performance.now();
   readonly #leavesAnswers: (now: number) => boolean;

@@ -34,6 +34,14 @@ export interface Carrier {
     lines: FieldLines,
   ): void;
   openAnswer(exchange: Exchange, status: number, fields: readonly string[], lines: FieldLines): OpenAnswer;
+  /** What the last answer offered. */
+  offered: Offered | undefined;
+}
+
+/** Where an answer leads, and what whoever offered it knows of that place. */
+export interface Offered {
+  readonly target: string;
+  readonly place: unknown;
 }
 
 /** The body of a request when its head has come: there, on its way, or not to be read. */
@@ -69,6 +77,17 @@ export class Exchange {
   /** Whether nothing of the request is left to come. */
   get isRead(): boolean {
     return this.#incoming === undefined && this.#problem === undefined;
+  }
+
+  /** Clients nearly always follow the link they were just given: what is offered need not be looked up when they do. */
+  offer(target: string, place: unknown): void {
+    this.#carrier.offered = { target, place };
+  }
+
+  /** The place that was offered by the answer before, if that is where this request goes. */
+  get taken(): unknown {
+    const { offered } = this.#carrier;
+    return offered?.target === this.head.target ? offered.place : undefined;
   }
 
   /** The whole body, or a promise of it. Throws or rejects with what the client is to be told. */

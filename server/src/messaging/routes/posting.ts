@@ -30,11 +30,11 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     body: Buffer.from(ids.map((id) => `${base}${pathOf(name, id)}\r\n`).join('')),
   });
 
-  const createNext = (batch: boolean, name: string, token: string) => ({
-    rel: 'create-next',
-    href: paths[batch ? 'createNextBatch' : 'createNext'][kind].href({ name, token }),
-    method: 'POST',
-  });
+  function createNext(batch: boolean, name: string, token: string) {
+    const resource = paths[batch ? 'createNextBatch' : 'createNext'][kind];
+    const parameters = { name, token };
+    return { rel: 'create-next', href: resource.href(parameters), method: 'POST', resource, parameters };
+  }
   const onceLinks = { message: once.of(kind, false), batch: once.of(kind, true) };
 
   const postMessage: Operation = {
@@ -86,7 +86,8 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         }
         const name = nameOf(request);
         await posting.check(kind, name);
-        return { status: 200, next: createNext(batch, name, links.issue(name)) };
+        const next = createNext(batch, name, links.issue(name));
+        return { status: 200, next, offers: next };
       },
     };
   }
@@ -132,8 +133,8 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           }
           if (outcome.state === 'over') throw over(next);
           const { ids } = outcome;
-          if (batch) return { status: 200, next, content: uriList(request, name, ids) };
-          return { status: 200, next, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
+          if (batch) return { status: 200, next, offers: next, content: uriList(request, name, ids) };
+          return { status: 200, next, offers: next, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
         },
       },
       GET: {

@@ -1,5 +1,5 @@
 /** Messages as answers: their content, the fields that tell about them, their links. */
-import { type Answer, NO_STORE } from '../../http/answer.ts';
+import { type Answer, NO_STORE, type Offer } from '../../http/answer.ts';
 import { formatLinks, type Link } from '../../http/links.ts';
 import { renderMultipart } from '../../http/multipart.ts';
 import { timeOf } from '../../http/times.ts';
@@ -84,13 +84,26 @@ export function messageLinks({ destination, publicId, path, delivery, position }
   return links;
 }
 
+/** Whoever leases a message says next what became of it. */
+function offerOf(
+  { destination: { name }, publicId, delivery }: MessageView,
+  links: readonly Link[],
+): Offer | undefined {
+  if (delivery === undefined) return undefined;
+  const href = links.find(({ rel }) => rel === 'acknowledgement')?.href;
+  const parameters = { name, message_id: publicId, token: delivery };
+  return href === undefined ? undefined : { href, resource: paths.acknowledgement, parameters };
+}
+
 /** A message handed out by an alias such as `receiving` or `next`: Content-Location names the real one. */
 export function deliveredMessage(view: MessageView, extra: readonly Link[] = []): Answer {
   const sent = sentWith(view.message);
+  const links = messageLinks(view, sent);
   return {
     status: 200,
     headers: [['Content-Location', view.path], ...messageFields(view, sent), NO_STORE],
-    links: [...messageLinks(view, sent), ...extra],
+    links: [...links, ...extra],
+    offers: offerOf(view, links),
     content: { type: view.message.contentType, body: view.message.body },
   };
 }
