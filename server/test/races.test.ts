@@ -1,6 +1,7 @@
 /** Every use case of messaging raced sixteen at once: on SQLite, and on two nodes that share one PostgreSQL. */
 import { after, before, describe } from 'node:test';
 import { clearingRaces } from './races/clearing.cases.ts';
+import { linkRaces } from './races/links.cases.ts';
 import { type Nodes, openNodes } from './races/nodes.ts';
 import { postingRaces } from './races/posting.cases.ts';
 import { receivingRaces } from './races/receiving.cases.ts';
@@ -16,6 +17,7 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
     const nodes = (): Nodes => opened;
 
     describe('posting', () => postingRaces(nodes));
+    describe('links', () => linkRaces(nodes));
     describe('receiving', () => receivingRaces(nodes));
     describe('clearing and settings', () => clearingRaces(nodes));
     describe('topics', () => topicRaces(nodes));

@@ -79,6 +79,8 @@ export function createLink(url: string, settings: LinkSettings): Link {
     bytea_output: 'hex',
     // Pinned plans look expensive to the server; compiling them would cost more than running them.
     jit: 'off',
+    // Whatever the database is set to: a look at something must see what was committed before it, also inside a transaction.
+    default_transaction_isolation: 'read committed',
     ...settings.parameters,
   };
   const waiting: Job[] = [];

@@ -295,6 +295,27 @@ describe('a server that cannot be used', { timeout: 60_000 }, () => {
     await assert.rejects(openPostgres(database.url), /schema version 99/);
     await database.drop();
   });
+
+  it('may be set to another isolation, which sessions do not take, but not by the address', async () => {
+    const database = await freshDatabase();
+    const name = new URL(database.url).pathname.slice(1);
+    const isolation = `ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`;
+    await withConnection(database.url, (query) => query(isolation));
+    const store = await openPostgres(database.url);
+    const text = `SELECT current_setting('transaction_isolation') AS level`;
+    const levels = await Promise.all(
+      [store.read, store.transaction, store.snapshot].map((run) => run((tx) => tx.get<{ level: string }>(text))),
+    );
+    assert.deepEqual(
+      levels.map((row) => row?.level),
+      ['read committed', 'read committed', 'repeatable read'],
+    );
+    await store.close();
+    const asked = new URL(database.url);
+    asked.searchParams.set('default_transaction_isolation', 'serializable');
+    await assert.rejects(openPostgres(asked.href), /asks for transactions that are serializable/);
+    await database.drop();
+  });
 });
 
 describe('a server that goes away', { timeout: 120_000 }, () => {

@@ -6,9 +6,16 @@ const OLDEST_SERVER = 14;
 
 /** Gives what should be known though it is no reason to refuse the server. */
 export async function checkServer(tx: Tx): Promise<string[]> {
-  const row = await tx.get<{ version: string; encoding: string; synchronous: string; fsync: string }>(
+  const row = await tx.get<{
+    version: string;
+    encoding: string;
+    synchronous: string;
+    fsync: string;
+    isolation: string;
+  }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
-            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync`,
+            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync,
+            current_setting('transaction_isolation') AS isolation`,
   );
   const version = Math.floor(Number(row?.version) / 10_000);
   if (version < OLDEST_SERVER) {
@@ -16,6 +23,10 @@ export async function checkServer(tx: Tx): Promise<string[]> {
   }
   if (row?.encoding !== 'UTF8') {
     throw new Problem('conflict', `the database has the encoding ${row?.encoding}; Waypost needs UTF8`);
+  }
+  // Sessions ask for it themselves, so that only the address can say otherwise.
+  if (row.isolation !== 'read committed') {
+    throw new Problem('conflict', `the address asks for transactions that are ${row.isolation}; leave that out`);
   }
   return [
     ...(row.synchronous === 'off'
