@@ -131,4 +131,32 @@ describe('clock', () => {
     await clock.measure();
     assert.equal(clock.now(), local + 500_000);
   });
+
+  it('keeps a good measurement while all it gets are worse ones, unless they refute it', async () => {
+    let local = 1_000;
+    let trip = 2;
+    let ahead = 500_000;
+    const clock = createClock(
+      async () => {
+        // All of the way is the way there.
+        local += trip;
+        return local + ahead;
+      },
+      () => local,
+    );
+    const offAfterMeasuring = async (): Promise<number> => {
+      await clock.measure();
+      return clock.now() - local - ahead;
+    };
+    assert.equal(await offAfterMeasuring(), 1);
+    trip = 300;
+    assert.equal(await offAfterMeasuring(), 1, 'another one would be wrong by 150');
+    ahead += 60_000;
+    assert.equal(await offAfterMeasuring(), 150, 'the clock of the database was set');
+    trip = 2;
+    assert.equal(await offAfterMeasuring(), 1);
+    trip = 40;
+    local += 3_600_000;
+    assert.equal(await offAfterMeasuring(), 20, 'after an hour nobody knows how far they have drifted apart');
+  });
 });
