@@ -42,6 +42,15 @@ forEachEngine('a link that was just given', (engine) => {
         const slip = `${(await give()).link(rel).slice(0, -1)}!`;
         assert.equal((await request(slip, { method: 'POST', ...post, agent })).status, 404, 'nearly the link');
       }
+      for (const body of ['one', 'two', 'three']) await request(`${url}/topics/t`, { method: 'POST', body });
+      let read = await request(`${url}/topics/t/first`, { agent });
+      for (const text of ['one', 'two', 'three']) {
+        assert.equal(read.text(), text);
+        const link = read.link('next');
+        assert.equal((await request(`${link}?max=0`, { agent })).status, 400);
+        read = await request(link, { agent });
+      }
+      assert.equal(read.status, 204);
       const slip = `${(await issue()).link('create-next')}?prioritty=9`;
       assert.equal((await request(slip, { method: 'POST', body: '0', agent })).status, 400, 'the link with a query');
       const first = (await issue()).link('create-next');

@@ -31,7 +31,7 @@ forEachEngine('reading a topic', (engine) => {
     assert.equal((await request(at('/topics/chosen/last'))).headers.vary, undefined, 'nothing is chosen there');
   });
 
-  test('several messages are refused at first, with the link that gives them', async () => {
+  test('several messages are refused at first and last, with the link that gives them', async () => {
     for (const body of ['one', 'two', 'three']) await request(at('/topics/several'), { method: 'POST', body });
     for (const [query, headers] of [
       ['max=2', {}],
@@ -39,20 +39,25 @@ forEachEngine('reading a topic', (engine) => {
       ['max=', {}],
       ['max=2', EVENTS],
     ] as const) {
-      const refused = await request(at(`/topics/several/first?${query}`), { headers });
-      assert.equal(refused.status, 400, query);
-      const { detail, errors } = refused.json<{ detail: string; errors: { parameter: string }[] }>();
-      assert.match(detail, /first gives one message; next, which is linked/);
-      assert.deepEqual(
-        errors.map(({ parameter }) => parameter),
-        ['max'],
-      );
-      const parts = await request(`${refused.link('next')}?max=2`);
-      assert.match(parts.headers['content-type'] ?? '', /^multipart\/mixed/);
-      assert.match(parts.text(), /one.*two/s);
-      assert.doesNotMatch(parts.text(), /three/);
+      for (const word of ['first', 'last']) {
+        const refused = await request(at(`/topics/several/${word}?${query}`), { headers });
+        assert.equal(refused.status, 400, query);
+        const { detail, errors } = refused.json<{ detail: string; errors: { parameter: string }[] }>();
+        assert.match(detail, new RegExp(`${word} gives one message; next, which is linked`));
+        assert.deepEqual(
+          errors.map(({ parameter }) => parameter),
+          ['max'],
+        );
+        const parts = await request(`${refused.link('next')}?max=2`);
+        assert.match(parts.headers['content-type'] ?? '', /^multipart\/mixed/);
+        assert.match(parts.text(), /one.*two/s);
+        assert.doesNotMatch(parts.text(), /three/);
+      }
     }
     assert.equal((await request(at('/topics/several/first?unknown=1'))).text(), 'one');
-    assert.equal((await request(at('/topics/nowhere/first?max=2'))).status, 404);
+    assert.equal((await request(at('/topics/several/last?unknown=1'))).text(), 'three');
+    for (const word of ['first', 'last']) {
+      assert.equal((await request(at(`/topics/nowhere/${word}?max=2`))).status, 404);
+    }
   });
 });

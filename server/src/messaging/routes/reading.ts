@@ -30,15 +30,18 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     href: paths.next.href({ name: topic.name, position }),
   });
 
-  function end(summary: string, find: (topic: Destination) => Promise<StoredMessage | undefined>): Operation {
+  type Find = (topic: Destination) => Promise<StoredMessage | undefined>;
+
+  function end(word: 'first' | 'last', summary: string, find: Find): Operation {
     return {
       summary,
       produces: ['*'],
       gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
       answers: { 200: 'The message, with its own content', 204: 'The topic holds no message' },
-      problems: ['unknown-destination'],
+      problems: ['unknown-destination', 'bad-query'],
       async handle(request) {
         const topic = await topicOf(request);
+        if (request.query.has('max')) throw oneAtATime(topic, word);
         // Taken before the look, so that following `next` from a 204 misses nothing posted meanwhile.
         const links = destinationLinks(topic, { position: await reading.position(topic) });
         const message = await find(topic);
@@ -76,24 +79,24 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     },
   };
 
-  const oldest = end('', reading.oldest);
+  const summary = 'The oldest message that is still there. text/event-stream gives it and all that follow';
+  const oldest = end('first', summary, reading.oldest);
   const first: Operation = {
     ...oldest,
-    summary: 'The oldest message that is still there. text/event-stream gives it and all that follow',
     headers: { 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
     problems: ['unknown-destination', 'not-found', 'bad-query'],
     async handle(request) {
       const topic = await topicOf(request);
-      if (request.query.has('max')) throw oneAtATime(topic);
+      if (request.query.has('max')) throw oneAtATime(topic, 'first');
       const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);
       return isStream ? stream(request, topic, reading.beginning(topic)) : chosen(await oldest.handle(request));
     },
   };
 
   /** Whoever asks for several is not given one as if there were no more: `next` from the beginning gives them. */
-  function oneAtATime(topic: Destination): Problem {
-    const detail = 'is not known here: first gives one message; next, which is linked, takes it from the beginning on';
+  function oneAtATime(topic: Destination, word: 'first' | 'last'): Problem {
+    const detail = `is not known here: ${word} gives one message; next, which is linked, takes it from the beginning on`;
     return new Problem('bad-query', `max ${detail}`, {
       errors: [{ parameter: 'max', detail }],
       links: [nextLink(topic, reading.beginning(topic))],
@@ -124,7 +127,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       resource: paths.last,
       title: 'The last message of a topic',
       area: AREA,
-      operations: { GET: end('The newest message', reading.newest) },
+      operations: { GET: end('last', 'The newest message', reading.newest) },
     },
     { resource: paths.next, title: 'The next message of a topic', area: AREA, operations: { GET: next } },
   ];

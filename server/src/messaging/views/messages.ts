@@ -84,15 +84,19 @@ export function messageLinks({ destination, publicId, path, delivery, position }
   return links;
 }
 
-/** Whoever leases a message says next what became of it. */
+/** Whoever leases a message says next what became of it, and whoever reads a topic goes on to the next message. */
 function offerOf(
-  { destination: { name }, publicId, delivery }: MessageView,
+  { destination, publicId, delivery, position }: MessageView,
   links: readonly Link[],
 ): Offer | undefined {
-  if (delivery === undefined) return undefined;
-  const href = links.find(({ rel }) => rel === 'acknowledgement')?.href;
-  const parameters = { name, message_id: publicId, token: delivery };
-  return href === undefined ? undefined : { href, resource: paths.acknowledgement, parameters };
+  const { name } = destination;
+  const hrefOf = (wanted: string): string => links.find(({ rel }) => rel === wanted)?.href ?? '';
+  if (delivery !== undefined) {
+    const parameters = { name, message_id: publicId, token: delivery };
+    return { href: hrefOf('acknowledgement'), resource: paths.acknowledgement, parameters };
+  }
+  if (position === undefined) return undefined;
+  return { href: hrefOf('next'), resource: paths.next, parameters: { name, position } };
 }
 
 /** A message handed out by an alias such as `receiving` or `next`: Content-Location names the real one. */
