@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONSUMED, hashOfId, READY } from '../../store.ts';
+import { CONSUMED, hashOfId, LEASED, READY } from '../../store.ts';
 import { createForgetting } from './forgetting.ts';
 import { openTables, store } from './hot.fixtures.ts';
 
@@ -74,6 +74,32 @@ test('a full piece is told, and the next one takes the rest', () => {
   assert.equal(left(db).length, 100);
   assert.deepEqual(forget(step), { last: 1, more: false, full: false });
   assert.deepEqual(left(db), []);
+});
+
+test('of a full piece most are enough: those among others that are kept come with the next, and nothing else goes', () => {
+  const db = openTables();
+  // From the 400th on every second one is still leased.
+  const isKept = (id: number): boolean => id > 800 && id % 4 === 0;
+  for (let id = 2; id <= 1400; id += 2) {
+    if (isKept(id)) store(db, { id, state: LEASED, due: 50 });
+    else store(db, { id, state: CONSUMED, due: 50 });
+  }
+  const forget = createForgetting(db);
+  assert.equal(forget(step).full, true);
+  assert.equal(left(db)[0], 804);
+  assert.equal(forget(step).full, false);
+  assert.deepEqual(left(db).filter(isKept), left(db));
+  assert.equal(left(db).length, 150);
+});
+
+test('where few of a full piece lie side by side, all of it is forgotten one by one', () => {
+  const db = openTables();
+  for (let id = 2; id <= 2400; id += 2) store(db, { id, state: id % 4 === 0 ? LEASED : CONSUMED, due: 50 });
+  const forget = createForgetting(db);
+  assert.equal(forget(step).full, true);
+  assert.equal(left(db).length, 700);
+  assert.equal(forget(step).full, false);
+  assert.equal(left(db).length, 600);
 });
 
 test('one that stood still between two pieces does not go by what it knew', () => {
