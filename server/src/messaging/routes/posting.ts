@@ -88,7 +88,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         if (request.body.length > 0) {
           throw new Problem(
             'bad-request',
-            'post here with an empty body to obtain a create-next link (in the Link field), then post the message to that',
+            `post here with an empty body to obtain a create-next link (in the Link field), then post the ${batch ? 'batch' : 'message'} to that`,
           );
         }
         const name = nameOf(request);
