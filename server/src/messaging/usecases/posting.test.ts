@@ -35,3 +35,31 @@ test('an id that a transaction holds is not called known, also when the queue wa
     await store.close();
   }
 });
+
+test('a link that was used does not make its queue again, whenever that is deleted', async () => {
+  const store = await openSqlite(temporaryFolder());
+  try {
+    const real = createDestinations(store);
+    // Another node deletes the queue when this one has just seen it, and this one does not keep what it has seen.
+    const destinations: Destinations = {
+      ...real,
+      known: () => undefined,
+      async find(kind, name) {
+        const found = await real.find(kind, name);
+        if (found !== undefined) await real.remove(found, true, () => {});
+        return found;
+      },
+    };
+    const options = { autoCreate: true, schedule: () => {}, enlister: NO_TRANSACTIONS };
+    const draft = { contentType: null, fields: [], body: Buffer.from('body') };
+    const use = { chain: store.nextId(), n: 1, expires: store.now() + 1_000_000 };
+    const once = { use, messageId: store.nextId() * 2 };
+    const parcel = { kind: 'queue', name: 'q', drafts: [draft], wishes: {}, transaction: undefined, once } as const;
+    const posting = (known: Destinations) => createPosting(store, known, createSealer(store.secret), options);
+    assert.deepEqual(await posting(real).postOnce(parcel), [once.messageId]);
+    assert.equal(await posting(destinations).postOnce(parcel), 'once-used');
+    assert.equal(await real.find('queue', 'q'), undefined);
+  } finally {
+    await store.close();
+  }
+});

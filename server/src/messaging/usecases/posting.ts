@@ -112,8 +112,11 @@ export function createPosting(
     for (let attempt = 1; ; attempt++) {
       let destination = destinations.known(kind, name);
       if (destination === undefined) {
-        if (once !== undefined && (await isRepetition(parcel, once.use))) return 'once-used';
-        destination = await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
+        destination = await destinations.find(kind, name);
+        // The post that used the link is repeated after the destination was deleted: that must not make it again.
+        const isRepetition = destination === undefined && once !== undefined && (await wasUsed(once.use));
+        if (isRepetition) return 'once-used';
+        destination ??= await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       }
       const now = store.now();
       const messages = toMessages(parcel, ids, destination, now);
@@ -169,10 +172,7 @@ export function createPosting(
     });
   }
 
-  /** The post that used the link is repeated after the destination was deleted: that must not make it again. */
-  async function isRepetition({ kind, name }: Parcel, use: OnceUse): Promise<boolean> {
-    return (await destinations.find(kind, name)) === undefined && store.read((tx) => isUsed(tx, use));
-  }
+  const wasUsed = (use: OnceUse): Promise<boolean> => store.read((tx) => isUsed(tx, use));
 
   /** A refusal must also undo what the transaction has done so far, the registration for example. */
   async function postHeld(tx: Tx, posting: StorePosting, parcel: Parcel): Promise<PostOutcome> {

@@ -16,21 +16,14 @@ import { codeOf } from './errors.ts';
 import type { Floors, Start } from './floors.ts';
 import { createForgetting } from './forgetting.ts';
 import { type Budget, createGatherer, type Gatherer, type GatherOptions } from './gather.ts';
-import { type Answer, createLink, type Link } from './link.ts';
+import { createLink, type Link } from './link.ts';
 import { CLAIM_PLANS, POST_PLANS } from './plans.ts';
 import type { Pool } from './pool.ts';
 import { NOT_ALL, queuePosts, topicPosts, topicPostText, topicPostValues } from './post.ts';
 import { batchOf, linksOf } from './post-batch.ts';
 import { postOutcomes, readyByQueue } from './post-outcomes.ts';
 import type { Links } from './post-parameters.ts';
-import {
-  acknowledgements,
-  acknowledgementValues,
-  type SettledRow,
-  settlements,
-  settleOutcomes,
-  settleValues,
-} from './settle.ts';
+import { createSettler } from './settle.ts';
 import { createTrust } from './trust.ts';
 
 /** Lanes of each kind, measured: more of them make smaller batches. A topic's counter row allows no more than one. */
@@ -64,13 +57,11 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     isDataError: (error: unknown) => !(error instanceof Problem),
   } as const;
 
-  function ask(link: Link | undefined, ...[text, values]: Parameters<Link['query']>): Promise<Answer> {
+  async function query(link: Link | undefined, ...[text, values]: Parameters<Link['query']>): Promise<Row[]> {
     if (link === undefined) throw new Error('there is no such lane');
     traffic++;
-    return link.query(text, values);
+    return (await link.query(text, values)).rows;
   }
-
-  const query = async (...question: Parameters<typeof ask>): Promise<Row[]> => (await ask(...question)).rows;
 
   const trust = createTrust();
 
@@ -162,22 +153,7 @@ export function createMessages(url: string, pool: Pool, floors: Floors): HotPath
     ...common,
     lanes: 1,
     key: ({ id }) => id,
-    async run(batch) {
-      const order = batch.map((_, index) => index).sort((a, b) => idAt(batch, a) - idAt(batch, b));
-      const ascending = order.map((index) => batch[index] as Settlement);
-      const plain = acknowledgementValues(ascending);
-      if (plain !== undefined && (await ask(settleLink, acknowledgements, plain)).count === batch.length) {
-        return batch.map(() => 'done');
-      }
-      const rows = await query(settleLink, settlements, settleValues(ascending));
-      for (const { becomes, dest, rank, ord } of rows as unknown as SettledRow[]) {
-        if (becomes === 0) floors.lower(dest, { rank, ord });
-      }
-      const outcomes: SettleOutcome[] = [];
-      for (const [place, outcome] of settleOutcomes(ascending, rows).entries())
-        outcomes[order[place] as number] = outcome;
-      return outcomes;
-    },
+    run: createSettler((text, values) => query(settleLink, text, values), floors),
   });
 
   async function postOnItsOwn(call: Posting): Promise<PostOutcome> {
@@ -226,5 +202,3 @@ function bytesOf({ messages }: Posting): number {
   for (const message of messages) bytes += message.body.length + message.headers.length;
   return bytes;
 }
-
-const idAt = (batch: readonly Settlement[], index: number): number => batch[index]?.id ?? 0;

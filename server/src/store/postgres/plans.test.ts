@@ -132,9 +132,10 @@ describe('plans', { timeout: 120_000 }, () => {
       const indexes = nodesOf(plan).flatMap((node) => node['Index Name'] ?? []);
       assert.deepEqual(indexes, ['delivery_durable_pkey']);
       // Rows are locked in the order in which they are found.
+      const change = nodesOf(plan).find((node) => node['Node Type'] === 'ModifyTable');
       assert.deepEqual(
-        nodesOf(plan).map((node) => node['Node Type']),
-        ['ModifyTable', 'Index Scan'],
+        (change?.Plans ?? []).map((node) => node['Node Type']),
+        ['Index Scan'],
       );
     });
     it(`post by index, chains in the order of theirs, ${size}`, async () => {

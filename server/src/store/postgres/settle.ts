@@ -1,17 +1,26 @@
-/** Settlements that arrived together, in one statement. Their ids must differ and ascend: that is the lock order. */
+/**
+ * Settlements that arrived together, in one statement. Their ids must differ and ascend: that is the lock order.
+ *
+ * There are two statements, and each settlement is decided by one of them: what was decided must not be looked at again, since
+ * others may have changed it meanwhile.
+ */
 import { isVolatile, type Row, type Settlement, type SettleOutcome, type SqlValue } from '../store.ts';
+import type { Floors } from './floors.ts';
+import { AGAIN } from './gather.ts';
 
 /**
  * Acknowledges the deliveries that are leased under the tokens given, which nearly always are all of them: half the work of
- * `settlements`, which looks at each first. How many it changed tells whether there are others; `settlements` may follow,
- * since an acknowledgement that is repeated changes nothing.
+ * `settlements`, which looks at each first. Gives the ids of those that it has acknowledged, or nothing when they are all.
  *
  * `state + 0` keeps the server from the partial indexes on the state, which hold every delivery that is leased.
  */
 export const acknowledgements = `
-  UPDATE delivery_durable SET state = 5, due = ($3::bigint[])[width_bucket(id, $1::bigint[])]
-  WHERE id = ANY ($1::bigint[]) AND durable AND state + 0 = 1
-    AND token = ($2::bigint[])[width_bucket(id, $1::bigint[])]`;
+  WITH done AS (
+    UPDATE delivery_durable SET state = 5, due = ($3::bigint[])[width_bucket(id, $1::bigint[])]
+    WHERE id = ANY ($1::bigint[]) AND durable AND state + 0 = 1
+      AND token = ($2::bigint[])[width_bucket(id, $1::bigint[])]
+    RETURNING id)
+  SELECT coalesce(string_agg(id::text, ','), '') AS ids FROM done HAVING count(*) <> cardinality($1::bigint[])`;
 
 /** Undefined when some are not acknowledgements of durable messages. */
 export function acknowledgementValues(ascending: readonly Settlement[]): SqlValue[] | undefined {
@@ -84,4 +93,42 @@ export function settleOutcomes(ascending: readonly Settlement[], rows: readonly 
     else outcomes[n - 1] = dead ? 'dead' : 'done';
   }
   return outcomes;
+}
+
+type Query = (text: string, values: readonly SqlValue[]) => Promise<readonly Row[]>;
+
+/** Settles a batch. Those whose outcome is `AGAIN` have to come again, and are then looked at one by one. */
+export function createSettler(
+  query: Query,
+  floors: Pick<Floors, 'lower'>,
+): (batch: readonly Settlement[]) => Promise<(SettleOutcome | typeof AGAIN)[]> {
+  /** Those that `acknowledgements` has left alone. */
+  const toBeLookedAt = new WeakSet<Settlement>();
+
+  async function acknowledge(batch: readonly Settlement[], values: readonly SqlValue[]) {
+    const [rest] = (await query(acknowledgements, values)) as { ids: string }[];
+    const done = rest && new Set(rest.ids.split(',').map(Number));
+    return batch.map((call) => {
+      if (done === undefined || done.has(call.id)) return 'done';
+      toBeLookedAt.add(call);
+      return AGAIN;
+    });
+  }
+
+  async function lookAtEach(batch: readonly Settlement[], ascending: readonly Settlement[]): Promise<SettleOutcome[]> {
+    const rows = await query(settlements, settleValues(ascending));
+    for (const { becomes, dest, rank, ord } of rows as unknown as SettledRow[]) {
+      if (becomes === 0) floors.lower(dest, { rank, ord });
+    }
+    const outcomes = settleOutcomes(ascending, rows);
+    const outcomeOf = new Map(ascending.map((call, index) => [call, outcomes[index] as SettleOutcome]));
+    return batch.map((call) => outcomeOf.get(call) as SettleOutcome);
+  }
+
+  return (batch) => {
+    const ascending = batch.toSorted((a, b) => a.id - b.id);
+    const isNew = !batch.some((call) => toBeLookedAt.has(call));
+    const values = isNew ? acknowledgementValues(ascending) : undefined;
+    return values === undefined ? lookAtEach(batch, ascending) : acknowledge(batch, values);
+  };
 }
