@@ -18,9 +18,9 @@ function feedOf(contents: readonly WrittenContent[]): string {
 const readBack = (contents: readonly WrittenContent[]): AtomMessage[] => readAtomFeed(parseXml(feedOf(contents)));
 
 /** The written element, after it was found to be read as the same message. */
-function written(contentType: string | null, body: string | Buffer, canInline = true): XmlNode & { form: string } {
+function written(contentType: string | null, body: string | Buffer, bytes = 1000): XmlNode & { form: string } {
   const sent = message(contentType, body);
-  const content = writeContent(sent, canInline);
+  const content = writeContent(sent, { bytes });
   assert.deepEqual(readBack([content]), [sent]);
   return { ...content.element, form: content.form };
 }
@@ -80,7 +80,7 @@ describe('writeContent', () => {
       '<a>\r\n</a>',
       '<a xmlns:p="urn:p" xmlns="urn:d"/>',
       '<!DOCTYPE a><a/>',
-      `${'<a>'.repeat(63)}${'</a>'.repeat(63)}`,
+      `${'<a>'.repeat(62)}<a/>${'</a>'.repeat(62)}`,
       'no XML at all',
       '',
       '\uFEFF<a/>',
@@ -89,8 +89,17 @@ describe('writeContent', () => {
       assert.equal(element.form, 'base64', xml);
       assert.deepEqual(ownOf(element), ['content-type=application/tx+xml'], xml);
     }
-    assert.deepEqual(ownOf(written('text/xml', '<a/>', false)), ['content-type=text/xml']);
+    assert.deepEqual(ownOf(written('text/xml', '<a/>', 3)), ['content-type=text/xml']);
     assert.deepEqual(ownOf(written('text/xml; charset=utf-16', '<a/>')), ['content-type=text/xml; charset=utf-16']);
+  });
+
+  test('takes what it parsed off the room, whether it could inline it or not', () => {
+    const room = { bytes: 20 };
+    const forms = ['<a/>', '<a></a>', 'not XML', '<a>123456789</a>', '<ab/>', '<abc/>'].map(
+      (xml) => writeContent(message('text/xml', xml), room).form,
+    );
+    assert.deepEqual(forms, ['xml', 'base64', 'base64', 'base64', 'xml', 'base64']);
+    assert.equal(room.bytes, 20 - '<a/><a></a><ab/>'.length);
   });
 
   test('writes as bytes what text cannot hold', () => {
@@ -190,8 +199,9 @@ describe('writeContent', () => {
     });
     const forms = new Set<string>();
     fc.assert(
-      fc.property(messages, fc.boolean(), (sent, canInline) => {
-        const contents = sent.map((each) => writeContent(each, canInline));
+      fc.property(messages, fc.nat(1000), (sent, bytes) => {
+        const room = { bytes };
+        const contents = sent.map((each) => writeContent(each, room));
         for (const { form } of contents) forms.add(form);
         assert.deepEqual(readBack(contents), sent);
       }),

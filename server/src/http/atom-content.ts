@@ -124,12 +124,17 @@ const content = (attributes: Record<string, string>, ...children: (XmlNode | str
   children,
 });
 
+/** How many bytes of XML may still be parsed to see whether they can be inlined. Writing takes off what it parsed. */
+export interface InlineRoom {
+  bytes: number;
+}
+
 /**
  * Writes a message as a content element of a feed that declares no other namespace than Atom's, as the default one.
- * Whatever Atom's own forms would change goes as bytes, with the message's Content-Type beside it. Without `canInline`
- * that is all XML, which has to be parsed to be inlined.
+ * Whatever Atom's own forms would change goes as bytes, with the message's Content-Type beside it; so does XML that there
+ * is no room for.
  */
-export function writeContent({ contentType, body }: AtomMessage, canInline: boolean): WrittenContent {
+export function writeContent({ contentType, body }: AtomMessage, room: InlineRoom): WrittenContent {
   const kind = contentType === null ? undefined : writableKind(contentType);
   if (contentType === null || kind === undefined) return asBytes(contentType, body);
   const { form } = kind;
@@ -137,7 +142,7 @@ export function writeContent({ contentType, body }: AtomMessage, canInline: bool
   const text = form === 'text' ? plainText(body) : undefined;
   if (text !== undefined) return { element: content({ type: contentType }, text), form };
   // RFC 4287 lets no text and no XML stand as base64 under its own type.
-  return (form === 'xml' && canInline ? inlineXml(contentType, body) : undefined) ?? asBytes(contentType, body);
+  return (form === 'xml' ? inlineXml(contentType, body, room) : undefined) ?? asBytes(contentType, body);
 }
 
 function asBytes(contentType: string | null, body: Buffer): WrittenContent {
@@ -161,7 +166,9 @@ function writableKind(type: string): Kind | undefined {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 // A carriage return would be kept if it was escaped, but what handles feeds as text tends to tidy up line ends.
-const notPlain = /[^\t\n\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+// Without the halves of surrogate pairs, which text in UTF-8 never has: to look for them takes most of the time.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what XML cannot hold.
+const notPlain = /[\0-\x08\x0b-\x1f\uFFFE\uFFFF]/;
 const MOST_ESCAPES = 1000;
 
 /** A body as text that XML hands on unchanged; undefined for any other, and for one that escapes would blow up. */
@@ -170,7 +177,10 @@ function plainText(body: Buffer): string | undefined {
   if (text === undefined || notPlain.test(text)) return undefined;
   if (body.length <= MOST_ESCAPES) return text;
   let escapes = 0;
-  for (const byte of body) if (byte === 0x26 || byte === 0x3c || byte === 0x3e) escapes += 1;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (byte === 0x26 || byte === 0x3c || byte === 0x3e) escapes += 1;
+  }
   // An escape is up to four bytes more; base64 is a third more, whatever comes.
   return escapes <= MOST_ESCAPES || escapes * 12 <= body.length ? text : undefined;
 }
@@ -184,7 +194,11 @@ function decoded(body: Buffer): string | undefined {
 }
 
 /** XML as an element, when reading that gives every byte back: no declaration, comment, CDATA or odd spacing is lost. */
-function inlineXml(type: string, body: Buffer): WrittenContent | undefined {
+function inlineXml(type: string, body: Buffer, room: InlineRoom): WrittenContent | undefined {
+  // Most of what cannot be inlined has a declaration, or a line break at its end.
+  const isBare = body[0] === 0x3c && body[1] !== 0x3f && body[1] !== 0x21 && body.at(-1) === 0x3e;
+  if (!isBare || body.length > room.bytes) return undefined;
+  room.bytes -= body.length;
   try {
     const root = parseXml(body);
     // Said in so many words, so that the element does not inherit Atom's namespace.

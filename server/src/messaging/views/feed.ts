@@ -23,8 +23,8 @@ const atomLinks = (links: readonly Link[], absolute: Absolute): XmlNode[] =>
     attributes: { rel, href: absolute(href), type, title },
   }));
 
-/** XML among the contents is inlined up to so many bytes: to know whether it can be, it has to be parsed. */
-const MOST_INLINED = 512 * 1024;
+/** XML among the contents is inlined up to so many bytes: to know whether it can be, it has to be parsed, which blocks. */
+const MOST_INLINED = 64 * 1024;
 
 const END = '</feed>';
 
@@ -54,11 +54,9 @@ function renderFeed(views: readonly MessageView[], links: readonly Link[], absol
     ),
   );
   const pieces = [Buffer.from(`${head.slice(0, -END.length)}\n`)];
-  let canBeInlined = MOST_INLINED;
+  const room = { bytes: MOST_INLINED };
   for (const view of views) {
-    const { length } = view.message.body;
-    const { element, form } = writeContent(view.message, length <= canBeInlined);
-    if (form === 'xml') canBeInlined -= length;
+    const { element, form } = writeContent(view.message, room);
     const isEncoded = form === 'base64';
     pieces.push(Buffer.from(`${renderFragment(entryOf(view, element, isEncoded, absolute), ATOM)}\n`));
   }
