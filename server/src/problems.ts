@@ -43,7 +43,11 @@ export const problems = {
     'The destination still holds messages',
     'Receive or purge them first, or repeat the DELETE with ?force=true to drop them.',
   ],
-  'destination-full': [409, 'The destination is full', 'It has reached its max-length or max-bytes. Receive first.'],
+  'destination-full': [
+    409,
+    'The destination is full',
+    'It has no room for this within its max-length and max-bytes. Receive or purge first, or raise them by PUT; a topic has room when its retention ends.',
+  ],
   'too-many-subscribers': [
     409,
     'The destination has too many subscribers',

@@ -15,6 +15,11 @@ test('a slip is a known name in another case, with other separators, or with a l
     ['delays', 'delay'],
     ['state', 'status'],
     ['priorty', 'priority'],
+    ['mx', 'max'],
+    ['maxx', 'max'],
+    ['amx', 'max'],
+    ['tll', 'ttl'],
+    ['ttll', 'ttl'],
   ] as const) {
     assert.equal(slipOf(given, queries), meant, given);
   }
@@ -30,6 +35,8 @@ test('a name that has nothing to do with the known ones is no slip', () => {
     'name',
     'to',
     'may',
+    'mac',
+    'x',
     'a'.repeat(10_000),
     '',
   ]) {

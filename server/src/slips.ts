@@ -16,7 +16,11 @@ export function slipOf(given: string, names: readonly string[]): string | undefi
   const asked = bare(given);
   return names.find((name) => {
     const known = bare(name);
-    return asked === known || (known.length > 3 && editDistance(asked, known) <= (known.length > 5 ? 2 : 1));
+    if (asked === known) return true;
+    if (known.length > 3) return editDistance(asked, known) <= (known.length > 5 ? 2 : 1);
+    // With another letter a short name is another word: may is not max, but mx and maxx are.
+    const isMadeOfIt = asked.length > 1 && [...asked].every((letter) => known.includes(letter));
+    return known.length === 3 && isMadeOfIt && editDistance(asked, known) === 1;
   });
 }
 

@@ -38,7 +38,13 @@ forEachEngine('a link that was just given', (engine) => {
         }
         const link = (await give()).link(rel);
         assert.equal((await request(link, { method: 'POST', ...post, agent })).status, done);
-        assert.equal((await request(link, { method: 'POST', ...post, agent })).status, again, 'the same link again');
+        const repeated = await request(link, { method: 'POST', ...post, agent });
+        assert.equal(repeated.status, again, 'the same link again');
+        if (again === 405) {
+          const { links } = repeated.json<{ links: object[] }>();
+          const shown = [{ rel, href: repeated.link(rel), method: 'POST' }];
+          assert.deepEqual(links, shown, 'a link in a body tells what it is and no more');
+        }
         const slip = `${(await give()).link(rel).slice(0, -1)}!`;
         assert.equal((await request(slip, { method: 'POST', ...post, agent })).status, 404, 'nearly the link');
       }

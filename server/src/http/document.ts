@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Link } from './links.ts';
+import { type Link, shownLink } from './links.ts';
 import { ATOM, renderXml, type XmlNode } from './xml.ts';
 
 export type Field =
@@ -74,7 +74,7 @@ function write(document: Document, type: string, absolute: (href: string) => str
 export function toJson(document: Document, absolute: (href: string) => string): Record<string, unknown> {
   const json: Record<string, unknown> = { ...document.fields };
   if (document.items !== undefined) json.items = document.items.map((item) => toJson(item, absolute));
-  json.links = document.links.map((link) => ({ ...link, href: absolute(link.href) }));
+  json.links = document.links.map((link) => shownLink(link, absolute));
   return json;
 }
 

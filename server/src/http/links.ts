@@ -13,6 +13,17 @@ export interface Link {
   title?: string;
 }
 
+/** What bodies show of a link, whatever else whoever made it has put into it. */
+export function shownLink({ rel, href, method, type, title }: Link, absolute: (href: string) => string): Link {
+  return {
+    rel,
+    href: absolute(href),
+    ...(method !== undefined && { method }),
+    ...(type !== undefined && { type }),
+    ...(title !== undefined && { title }),
+  };
+}
+
 /** A link to an address of ours, which needs no encoding. */
 export interface OwnLink {
   readonly rel: string;

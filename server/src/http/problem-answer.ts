@@ -2,7 +2,7 @@
 
 import { paths } from '../paths.ts';
 import type { Problem } from '../problems.ts';
-import { formatLinks } from './links.ts';
+import { formatLinks, shownLink } from './links.ts';
 import { chooseMediaType } from './negotiation.ts';
 import { renderXml, type XmlNode } from './xml.ts';
 
@@ -17,7 +17,7 @@ export function problemAnswer(
 ): { headers: string[]; body: Buffer } {
   const absolute = (href: string): string => (href.startsWith('/') ? base + href : href);
   const { errors, headers: fields = {}, links = [], members } = problem.extras;
-  const absoluteLinks = links.map((link) => ({ ...link, href: absolute(link.href) }));
+  const absoluteLinks = links.map((link) => shownLink(link, absolute));
   const document: Record<string, unknown> = {
     type: base + paths.problem.href({ code: problem.code }),
     title: problem.title,

@@ -22,8 +22,10 @@ export function stateOf(
   now: number,
 ): MessageState {
   const waiting = delivery.state === READY || delivery.state === LEASED || delivery.state === DELAYED;
-  if (waiting && delivery.expires !== null && delivery.expires <= now) return 'expired';
   const over = delivery.due !== null && delivery.due <= now;
+  // A lease is good until it is over, whatever becomes of the message's life.
+  if (delivery.state === LEASED && !over) return 'leased';
+  if (waiting && delivery.expires !== null && delivery.expires <= now) return 'expired';
   if (waiting && over) return 'available';
   return stateNames[delivery.state] ?? 'acknowledged';
 }

@@ -1,6 +1,7 @@
 /** What a receiver may say of a delivery (A15), read from a form, JSON or XML. */
 import { boolean, type Kind, secondsUpTo } from '../kinds.ts';
-import { Problem } from '../problems.ts';
+import { Problem, pointerTo, shown } from '../problems.ts';
+import { slipOf } from '../slips.ts';
 import type { Verdict } from './usecases/receiving.ts';
 
 /** Seconds: what can be asked for at a time. */
@@ -9,7 +10,20 @@ export const LONGEST_DELAY = 365 * 86_400;
 const extension = secondsUpTo(LONGEST_LEASE, { above: 0 });
 const delay = secondsUpTo(LONGEST_DELAY);
 
+const NAMES = ['acknowledge', 'extend', 'delay'];
+
+/** A delay that is misspelt would not happen, and nobody would know. */
+function refuseSlips(fields: Readonly<Record<string, unknown>>): void {
+  for (const given of Object.keys(fields)) {
+    const meant = NAMES.includes(given) ? undefined : slipOf(given, NAMES);
+    if (meant === undefined) continue;
+    const detail = `is not known here; ${meant} is`;
+    throw new Problem('bad-body', `${shown(given)} ${detail}`, { errors: [{ pointer: pointerTo(given), detail }] });
+  }
+}
+
 export function readVerdict(fields: Readonly<Record<string, unknown>>): Verdict {
+  refuseSlips(fields);
   const acknowledge = read('acknowledge', boolean);
   const by = read('extend', extension);
   const later = read('delay', delay);

@@ -31,7 +31,7 @@ export const relations = {
   poller: 'POST: the next message on lease, with an acknowledgement link',
   receiving: 'POST takes the next message off the queue for good; GET looks at it',
   acknowledgement: 'POST acknowledge=true, acknowledge=false or extend=SECONDS; GET tells the state',
-  purge: 'POST drops every message that waits in the queue',
+  purge: 'POST drops every message of the queue, also those that are delayed or leased',
   'dead-letter': 'the queue that takes the messages that died here',
   redrive: 'POST sends dead letters back to where they came from',
 

@@ -33,7 +33,7 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
   });
 
   const purge: Operation = {
-    summary: 'Drop every message that waits in the queue',
+    summary: 'Drop every message of the queue, also those that are delayed or leased',
     output: purgedShape,
     answers: { 200: 'How many were dropped' },
     problems: ['unknown-destination'],

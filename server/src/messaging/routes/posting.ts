@@ -1,5 +1,5 @@
 /** HTTP of posting by links: single messages, batches, and both once-only. */
-import { type Answer, location } from '../../http/answer.ts';
+import { type Answer, location, NO_STORE } from '../../http/answer.ts';
 import type { Link } from '../../http/links.ts';
 import type { Operation, Route } from '../../http/operation.ts';
 import { readQuery } from '../../http/parameters.ts';
@@ -30,10 +30,17 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     body: Buffer.from(ids.map((id) => `${base}${pathOf(name, id)}\r\n`).join('')),
   });
 
-  function createNext(batch: boolean, name: string, token: string) {
-    const resource = paths[batch ? 'createNextBatch' : 'createNext'][kind];
-    const parameters = { name, token };
-    return { rel: 'create-next', href: resource.href(parameters), method: 'POST', resource, parameters };
+  const createNextAt = (batch: boolean) => paths[batch ? 'createNextBatch' : 'createNext'][kind];
+  const createNext = (batch: boolean, name: string, token: string) => ({
+    rel: 'create-next',
+    href: createNextAt(batch).href({ name, token }),
+    method: 'POST',
+  });
+
+  /** The part of an answer that leads on to another link. */
+  function leadingOn(batch: boolean, name: string, token: string): Pick<Answer, 'next' | 'offers'> {
+    const next = createNext(batch, name, token);
+    return { next, offers: { href: next.href, resource: createNextAt(batch), parameters: { name, token } } };
   }
   const onceLinks = { message: once.of(kind, false), batch: once.of(kind, true) };
 
@@ -81,13 +88,12 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         if (request.body.length > 0) {
           throw new Problem(
             'bad-request',
-            'post here with an empty body to obtain a create-next link (in the Link field), then post the message to that',
+            `post here with an empty body to obtain a create-next link (in the Link field), then post the ${batch ? 'batch' : 'message'} to that`,
           );
         }
         const name = nameOf(request);
         await posting.check(kind, name);
-        const next = createNext(batch, name, links.issue(name));
-        return { status: 200, next, offers: next };
+        return { status: 200, ...leadingOn(batch, name, links.issue(name)) };
       },
     };
   }
@@ -124,17 +130,17 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
             transaction: transactionOf(request),
           });
           if (outcome === undefined) throw forged();
-          const next = createNext(batch, name, outcome.next);
           if (outcome.state === 'used') {
             throw new Problem('link-used', `a ${batch ? 'batch' : 'message'} was posted to this link before`, {
               headers: { Allow: 'GET, HEAD, OPTIONS' },
-              links: [next],
+              links: [createNext(batch, name, outcome.next)],
             });
           }
-          if (outcome.state === 'over') throw over(next);
+          if (outcome.state === 'over') throw over(createNext(batch, name, outcome.next));
           const { ids } = outcome;
-          if (batch) return { status: 200, next, offers: next, content: uriList(request, name, ids) };
-          return { status: 200, next, offers: next, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
+          const on = leadingOn(batch, name, outcome.next);
+          if (batch) return { status: 200, ...on, content: uriList(request, name, ids) };
+          return { status: 200, ...on, headers: [['Content-Location', pathOf(name, ids[0] ?? 0)]] };
         },
       },
       GET: {
@@ -149,10 +155,11 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
           const name = nameOf(request);
           const found = await own.look(name, tokenOf(request));
           if (found === undefined) throw forged();
-          if (found.state === 'unused') return { status: 204, next: createNext(batch, name, tokenOf(request)) };
+          if (found.state === 'unused')
+            return { status: 204, ...leadingOn(batch, name, tokenOf(request)), headers: [NO_STORE] };
           if (found.state === 'over') throw over(createNext(batch, name, own.issue(name)));
-          if (batch) return { status: 200, content: uriList(request, name, found.ids) };
-          return { status: 303, headers: [location(pathOf(name, found.ids[0] ?? 0))] };
+          if (batch) return { status: 200, content: uriList(request, name, found.ids), headers: [NO_STORE] };
+          return { status: 303, headers: [location(pathOf(name, found.ids[0] ?? 0)), NO_STORE] };
         },
       },
     };

@@ -234,7 +234,10 @@ export function createPosting(
 function refusal(outcome: Exclude<PostOutcome, 'stored'>, { kind, name }: Pick<Parcel, 'kind' | 'name'>): Problem {
   switch (outcome) {
     case 'full':
-      return new Problem('destination-full', `the ${kind} ${name} has reached its max-length or max-bytes`);
+      return new Problem(
+        'destination-full',
+        `the ${kind} ${name} has no room for this within its max-length and max-bytes; nothing was stored`,
+      );
     case 'name-taken':
       return new Problem('message-id-taken', 'this id was used before with another body or Content-Type');
     case 'no-destination':

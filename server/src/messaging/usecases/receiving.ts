@@ -114,7 +114,10 @@ export function createReceiving(
         if (outcome === undefined || id !== guess) outcome = await settleMessage(queue, id, token, verdict);
       }
       if (outcome === 'overtaken') {
-        throw new Problem('overtaken', 'the message has been delivered again, or is dead, since this link was given');
+        throw new Problem(
+          'overtaken',
+          'the message has been delivered again, is dead or has expired, since this link was given',
+        );
       }
       if (outcome === 'acknowledged') {
         const detail = 'the message was acknowledged by this link, so that there is no lease to extend';

@@ -88,5 +88,5 @@ function isSpent({ effective }: Destination, { state, tries }: DueDelivery): boo
 
 const toDead = ({ id, tries }: DueDelivery): DeadMessage => ({
   id,
-  reason: `not acknowledged in ${tries} deliveries`,
+  reason: `not acknowledged in ${tries === 1 ? 'its only delivery' : `${tries} deliveries`}`,
 });

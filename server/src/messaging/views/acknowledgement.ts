@@ -9,6 +9,7 @@ export function acknowledgementDocument(
   { due, tries }: { due: number | null; tries: number },
   isNewest: boolean,
 ): Document {
+  const isOver = state === 'dead' || state === 'expired';
   const self = paths.acknowledgement.href({ name, 'message-id': publicId, token: delivery });
   return {
     name: 'acknowledgement',
@@ -21,8 +22,8 @@ export function acknowledgementDocument(
     links: [
       { rel: 'self', href: self },
       { rel: 'about', href: path },
-      // The verdict can be given, or changed, as long as no newer delivery has overtaken this one.
-      ...(isNewest ? [{ rel: 'acknowledgement', href: self, method: 'POST' }] : []),
+      // The verdict can be given, or changed, as long as no newer delivery has overtaken this one and the message lives.
+      ...(isNewest && !isOver ? [{ rel: 'acknowledgement', href: self, method: 'POST' }] : []),
     ],
   };
 }
