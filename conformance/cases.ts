@@ -1,4 +1,5 @@
 import { acknowledgement } from './cases/acknowledgement.ts';
+import { atomAnswers } from './cases/atom-answers.ts';
 import { atomBatches } from './cases/atom-batches.ts';
 import { batches } from './cases/batches.ts';
 import { concurrency } from './cases/concurrency.ts';
@@ -77,6 +78,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'A12: once-only posting': onceOnly,
   'A13: batches in multipart/mixed': batches,
   'A13: batches in Atom': atomBatches,
+  'A13 and A14: batches out as Atom': atomAnswers,
   'A13: once-only batches': onceOnlyBatches,
   'A14: the poller': poller,
   'A15: acknowledgement': acknowledgement,

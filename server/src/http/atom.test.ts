@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { AtomError, readAtomFeed, readAtomLink, readAtomLinks } from './atom.ts';
+import { WAYPOST } from './atom-content.ts';
 import { ATOM, parseXml, renderXml, type XmlNode } from './xml.ts';
 
 const feed = (...contents: string[]) =>
@@ -9,7 +10,7 @@ const feed = (...contents: string[]) =>
     `<feed xmlns="${ATOM}" xmlns:s="urn:s"><title>x</title>${contents.map((c) => `<entry>${c}</entry>`).join('')}</feed>`,
   );
 
-function only(content: string): { contentType: string; body: string } {
+function only(content: string): { contentType: string | null; body: string } {
   const [message, ...rest] = readAtomFeed(feed(content));
   assert.ok(message);
   assert.equal(rest.length, 0);
@@ -76,6 +77,19 @@ describe('readAtomFeed', () => {
       ['<content type="text/plain&#13;&#10;X: y">a</content>', /media type/],
       ['<content type="text/plüin">a</content>', /media type/],
       ['<content type="text/plain; charset=iso-8859-1">a</content>', /charset/],
+      [`<content xmlns:w="${WAYPOST}" type="text" w:content-type="a/b">a</content>`, /octet-stream/],
+      [`<content xmlns:w="${WAYPOST}" w:untyped="true">a</content>`, /octet-stream/],
+      [`<content xmlns:w="${WAYPOST}" type="application/octet-stream" w:untyped="no"/>`, /untyped/],
+      [
+        `<content xmlns:w="${WAYPOST}" type="application/octet-stream" w:untyped="true" w:content-type="a/b"/>`,
+        /exclude/,
+      ],
+      [
+        `<content xmlns:w="${WAYPOST}" type="application/octet-stream" w:content-type="a/b&#10;X: y"/>`,
+        /no Content-Type/,
+      ],
+      [`<content xmlns:w="${WAYPOST}" type="application/octet-stream" w:content-type=" a/b"/>`, /no Content-Type/],
+      [`<content xmlns:w="${WAYPOST}" type="application/octet-stream" w:content-type="a/☃"/>`, /no Content-Type/],
     ];
     for (const [entry, message] of bad) {
       assert.throws(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chooseMediaType, wantsNamed } from './negotiation.ts';
+import { chooseMediaType, prefersNamed, wantsNamed } from './negotiation.ts';
 
 const transaction = ['application/tx+xml', 'application/json', 'application/xml'];
 const root = ['application/json', 'application/xml', 'text/html'];
@@ -83,6 +83,29 @@ test('a type that must be asked for by name is weighed against what could come i
   ];
   for (const [accept, other, wanted] of rows) {
     assert.equal(wantsNamed(accept, 'text/event-stream', other), wanted, `${accept} against ${other}`);
+  }
+});
+
+test('a type that must be asked for by name stands back where the client leaves the choice', () => {
+  const rows: [accept: string | undefined, preferred: boolean][] = [
+    [undefined, false],
+    ['', false],
+    ['*/*', false],
+    ['application/*', false],
+    ['application/xml', false],
+    ['application/atom+xml', true],
+    ['application/atom+xml;type=feed', true],
+    ['application/atom+xml;type=entry', false],
+    ['application/atom+xml;q=0.1', true],
+    ['application/atom+xml;q=0', false],
+    ['application/atom+xml, */*', true],
+    ['application/atom+xml;q=0.9, */*', false],
+    ['application/atom+xml, multipart/mixed', false],
+    ['application/atom+xml, multipart/mixed;q=0.9', true],
+    ['application/atom+xml;q=0.8, multipart/*;q=0.9', false],
+  ];
+  for (const [accept, preferred] of rows) {
+    assert.equal(prefersNamed(accept, 'application/atom+xml;type=feed', 'multipart/mixed'), preferred, `${accept}`);
   }
 });
 

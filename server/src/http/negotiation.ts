@@ -51,6 +51,16 @@ export function wantsNamed(accept: string | undefined, type: string, other?: str
   }
 }
 
+/**
+ * Whether the client asks for this type by its name and prefers it to the one it gets otherwise: that is for those who
+ * leave the choice to the server, by wildcards or by liking both equally.
+ */
+export function prefersNamed(accept: string | undefined, type: string, other: string): boolean {
+  return wantsNamed(accept, essenceOf(type), other) && chooseMediaType(accept, [other, type]) === type;
+}
+
+const essenceOf = (type: string): string => readMediaType(type)?.essence ?? type;
+
 function readRange(element: string): Range | undefined {
   // Some old clients send a bare star for "anything".
   const media = readMediaType(element.replace(/^\*(?=\s*(;|$))/, '*/*'));

@@ -45,9 +45,10 @@ export function renderXml(root: XmlNode): string {
   return `<?xml version="1.0" encoding="UTF-8"?>${renderFragment(root)}`;
 }
 
-/** Writes one element without the XML declaration. */
-export function renderFragment(root: XmlNode): string {
-  return renderNode(root, '', outermost);
+/** Writes one element without the XML declaration. `within` is the default namespace of where it will stand. */
+export function renderFragment(root: XmlNode, within = ''): string {
+  const scope = within === '' ? outermost : { own: new Map([['', within]]), outer: outermost };
+  return renderNode(root, within, scope);
 }
 
 function renderNode(node: XmlNode, inherited: string, outer: Scope): string {

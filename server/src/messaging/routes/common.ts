@@ -1,6 +1,7 @@
 /** What the routes of messaging share. */
-import { type Answer, NO_STORE, noContent } from '../../http/answer.ts';
+import { type Answer, NO_STORE, noContent, VARY_ACCEPT } from '../../http/answer.ts';
 import { type Link, readLinkField, resolveTarget } from '../../http/links.ts';
+import { prefersNamed } from '../../http/negotiation.ts';
 import type { Method, Route } from '../../http/operation.ts';
 import type { Request } from '../../http/request.ts';
 import type { StoredMessage } from '../../store/store.ts';
@@ -10,6 +11,7 @@ import type { Messaging } from '../messaging.ts';
 import { checkName } from '../names.ts';
 import type { DestinationKind } from '../settings.ts';
 import { isSystemTopic } from '../system-topics.ts';
+import { ATOM_TYPE, deliveredFeed } from '../views/feed.ts';
 import { messagePath } from '../views/links.ts';
 import { deliveredMessage, deliveredMessages, type MessageView } from '../views/messages.ts';
 
@@ -71,6 +73,16 @@ interface AnswerOptions {
   readonly wait?: number;
 }
 
+const MULTIPART = 'multipart/mixed';
+
+/** What several messages are answered as. */
+export const SEVERAL_TYPES = [MULTIPART, ATOM_TYPE] as const;
+export const SEVERAL_HELP = `up to this many messages, as ${MULTIPART} or, if Accept prefers it by name, as ${ATOM_TYPE}`;
+
+/** Which of them it is for this client. An Accept that allows neither refuses nothing: what was taken must arrive. */
+export const severalType = ({ headers: { accept } }: Request): (typeof SEVERAL_TYPES)[number] =>
+  prefersNamed(accept, `${ATOM_TYPE};type=feed`, MULTIPART) ? ATOM_TYPE : MULTIPART;
+
 /** One message as itself, several (when `max` was given) as parts, none as 204 with the links to try again. */
 export function answerWith(
   request: Request,
@@ -78,10 +90,25 @@ export function answerWith(
   { several, links, extra = [], wait }: AnswerOptions,
 ): Answer {
   const [first] = views;
-  if (first === undefined) return withPreference(request, wait, noContent({ links: links(), headers: [NO_STORE] }));
-  if (!several) return withPreference(request, wait, deliveredMessage(first, extra));
-  return withPreference(request, wait, deliveredMessages(views, request.base, [...links(), ...extra]));
+  const answer =
+    first === undefined
+      ? noContent({ links: links(), headers: [NO_STORE] })
+      : several
+        ? answerOfSeveral(request, views, [...links(), ...extra])
+        : deliveredMessage(first, extra);
+  return withPreference(request, wait, several ? chosenByAccept(answer) : answer);
 }
+
+function answerOfSeveral(request: Request, views: readonly MessageView[], links: readonly Link[]): Answer {
+  const answer = severalType(request) === ATOM_TYPE ? deliveredFeed : deliveredMessages;
+  return answer(views, request.base, links);
+}
+
+/** An answer that another Accept might have made another one. */
+export const chosenByAccept = (answer: Answer): Answer => ({
+  ...answer,
+  headers: [...(answer.headers ?? []), VARY_ACCEPT],
+});
 
 /** A wait that was asked for as a preference, and not overruled by Accept-Wait, was honoured as far as it is allowed. */
 function withPreference({ headers, prefer }: Request, wait: number | undefined, answer: Answer): Answer {

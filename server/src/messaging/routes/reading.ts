@@ -1,6 +1,6 @@
 /** HTTP of reading a topic: first, last, next, and next as a stream of events. */
 import type { Answer } from '../../http/answer.ts';
-import { NO_STORE, VARY_ACCEPT } from '../../http/answer.ts';
+import { NO_STORE } from '../../http/answer.ts';
 import type { Link } from '../../http/links.ts';
 import { wantsNamed } from '../../http/negotiation.ts';
 import type { Operation, Route } from '../../http/operation.ts';
@@ -13,7 +13,17 @@ import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { Messaging } from '../messaging.ts';
 import { destinationLinks } from '../views/links.ts';
-import { AREA, answerWith, type MessagingRouteOptions, nameOf, viewOf } from './common.ts';
+import {
+  AREA,
+  answerWith,
+  chosenByAccept,
+  type MessagingRouteOptions,
+  nameOf,
+  SEVERAL_HELP,
+  SEVERAL_TYPES,
+  severalType,
+  viewOf,
+} from './common.ts';
 import { EVENT_STREAM, streamFrom } from './event-stream.ts';
 import { DELIVERY_FIELDS } from './shapes.ts';
 import { readWait, waitHeaders } from './waiting.ts';
@@ -21,7 +31,7 @@ import { readWait, waitHeaders } from './waiting.ts';
 export function readingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
   const { destinations, reading } = messaging;
   const query = {
-    max: { kind: integer(1, options.maxBatch), help: 'up to this many messages, as multipart/mixed' },
+    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP },
   } as const;
 
   const topicOf = (request: Request): Promise<Destination> => destinations.get('topic', nameOf(request));
@@ -55,7 +65,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     summary: 'The message behind a position; waits for it when asked to. text/event-stream gives all that follow',
     query,
     headers: { ...waitHeaders, 'Last-Event-ID': 'the position to resume a stream at' },
-    produces: ['*', 'multipart/mixed', EVENT_STREAM],
+    produces: ['*', ...SEVERAL_TYPES, EVENT_STREAM],
     gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
     answers: { 200: 'The message, with its own content', 204: 'No message now' },
     problems: ['unknown-destination', 'not-found', 'bad-header', 'bad-query', 'busy'],
@@ -66,7 +76,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       const position = request.parameters.position as string;
       const nextType = async (): Promise<string | null | undefined> => {
         const { messages } = await reading.after(topic, position, { max: 1, wait: 0 }, request);
-        return max === undefined ? messages[0]?.contentType : 'multipart/mixed';
+        return max === undefined ? messages[0]?.contentType : severalType(request);
       };
       if (await wantsEvents(request, nextType)) return stream(request, topic, position);
       const { messages, gap } = await reading.after(topic, position, { max: max ?? 1, wait }, request);
@@ -75,7 +85,9 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
       const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
-      return chosen(answerWith(request, views, { several: max !== undefined, links: () => links, extra, wait }));
+      const several = max !== undefined;
+      const answer = answerWith(request, views, { several, links: () => links, extra, wait });
+      return several ? answer : chosenByAccept(answer);
     },
   };
 
@@ -90,7 +102,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       const topic = await topicOf(request);
       if (request.query.has('max')) throw oneAtATime(topic, 'first');
       const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);
-      return isStream ? stream(request, topic, reading.beginning(topic)) : chosen(await oldest.handle(request));
+      return isStream ? stream(request, topic, reading.beginning(topic)) : chosenByAccept(await oldest.handle(request));
     },
   };
 
@@ -108,7 +120,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     const from = typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : position;
     // A position that is none of this topic is refused before the stream begins.
     await reading.after(topic, from, { max: 1, wait: 0 }, request);
-    return chosen({
+    return chosenByAccept({
       status: 200,
       headers: [NO_STORE],
       links: [nextLink(topic, from)],
@@ -132,9 +144,6 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     { resource: paths.next, title: 'The next message of a topic', area: AREA, operations: { GET: next } },
   ];
 }
-
-/** An answer where Accept chose between messages and events. */
-const chosen = (answer: Answer): Answer => ({ ...answer, headers: [...(answer.headers ?? []), VARY_ACCEPT] });
 
 /**
  * Message content ignores Accept, with this one exception: events must be asked for by name, and not less than the type

@@ -13,20 +13,30 @@ import type { Messaging } from '../messaging.ts';
 import { readVerdict } from '../verdict.ts';
 import { acknowledgementDocument } from '../views/acknowledgement.ts';
 import { destinationLinks } from '../views/links.ts';
-import { AREA, answerWith, type MessagingRouteOptions, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
+import {
+  AREA,
+  answerWith,
+  type MessagingRouteOptions,
+  messageIdOf,
+  nameOf,
+  SEVERAL_HELP,
+  SEVERAL_TYPES,
+  transactionOf,
+  viewOf,
+} from './common.ts';
 import { acknowledgementShape, DELIVERY_FIELDS, verdictShape } from './shapes.ts';
 import { readWait, waitHeaders } from './waiting.ts';
 
 export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
   const { destinations, receiving } = messaging;
   const query = {
-    max: { kind: integer(1, options.maxBatch), help: 'up to this many messages, as multipart/mixed' },
+    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP },
   } as const;
 
   const common = {
     query,
     headers: waitHeaders,
-    produces: ['*', 'multipart/mixed'],
+    produces: ['*', ...SEVERAL_TYPES],
     gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
     answers: { 200: 'The message, with its own content', 204: 'No message now' },
     problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],

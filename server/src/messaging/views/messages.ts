@@ -50,14 +50,18 @@ export function sentWith({ headers }: StoredMessage): Sent {
   };
 }
 
-function messageFields({ message, publicId, state, deliveries }: MessageView, sent: Sent): [string, string][] {
-  const fields: [string, string][] = [
+/** A message is the sender's word, not ours: a browser must neither guess its type nor run it in our name. */
+export const FOR_BROWSERS: readonly StoredField[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Content-Security-Policy', 'sandbox'],
+];
+
+export function messageFields({ message, publicId, state, deliveries }: MessageView, sent: Sent): StoredField[] {
+  const fields: StoredField[] = [
     ['Message-Id', publicId],
     ['Message-State', state],
     ['Message-Posted', timeOf(message.posted)],
-    // A message is the sender's word, not ours: a browser must neither guess its type nor run it in our name.
-    ['X-Content-Type-Options', 'nosniff'],
-    ['Content-Security-Policy', 'sandbox'],
+    ...FOR_BROWSERS,
   ];
   if (deliveries !== undefined) fields.push(['Delivery-Count', String(deliveries)]);
   if (sent.reason !== undefined) fields.push(['Message-Dead-Reason', sent.reason]);
@@ -154,8 +158,8 @@ export function deliveredMessages(views: readonly MessageView[], base: string, l
     const sent = sentWith(view.message);
     const own = messageLinks(view, sent).map((link) => ({ ...link, href: absolute(link.href) }));
     const type = view.message.contentType;
-    const headers: [string, string][] = [
-      ...(type === null ? [] : [['Content-Type', type] as [string, string]]),
+    const headers: StoredField[] = [
+      ...(type === null ? [] : [['Content-Type', type] as const]),
       ['Content-Location', absolute(view.path)],
       ['Link', formatLinks(own)],
       ...messageFields(view, sent),
