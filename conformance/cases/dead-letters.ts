@@ -41,7 +41,8 @@ export function deadLetters(world: World): void {
     assert.match(letter.answer.headers['message-dead-reason'] ?? '', /2/);
     assert.equal(await stateOf(client, client.store(posted.headers.location ?? '')), 'dead');
     assert.equal((await countsOf(client, queue)).dead, 1);
-    (await client.get(queue.receiving)).expect(204);
+    const empty = (await client.get(queue.receiving)).expect(204);
+    assert.equal(empty.link('dead-letter'), (await client.get(queue.address)).link('dead-letter'));
   });
 
   it('A16 given back for the last time is dead, too; acknowledged for the last time is not', async () => {

@@ -13,7 +13,7 @@ const AREAS = '{messaging,operator,forwarding,transactions,reservations,consumer
 const ROOT_FILES = 'server/src/{problems,kinds,ids,config,log,slips}.ts';
 /** Pure readers that rules may use: they know nothing of a request. */
 const PURE = [
-  'server/src/{problems,kinds}.ts',
+  'server/src/{problems,kinds,slips}.ts',
   'server/src/http/{links,xml}.ts',
   'server/src/store/store.ts',
   'node:crypto',

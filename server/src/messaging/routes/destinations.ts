@@ -27,11 +27,10 @@ export function destinationRoutes(messaging: Messaging): Route[] {
 
   async function describe(destination: Destination): Promise<Pick<Answer, 'document' | 'templates'>> {
     const counts = await destinations.counts(destination);
-    const { kind, effective } = destination;
-    const deadLetter = effective['dead-letter'];
+    const { kind } = destination;
     const context = {
       position: kind === 'topic' ? await messaging.reading.position(destination) : undefined,
-      hasDeadLetter: deadLetter !== undefined && (await destinations.find('queue', deadLetter)) !== undefined,
+      hasDeadLetter: await destinations.hasDeadLetter(destination),
     };
     const document = destinationDocument(destination, counts, context);
     return { document, templates: destinationTemplates(destination) };

@@ -13,6 +13,7 @@ import type { Messaging } from '../messaging.ts';
 import { readVerdict } from '../verdict.ts';
 import { acknowledgementDocument } from '../views/acknowledgement.ts';
 import { destinationLinks } from '../views/links.ts';
+import type { MessageView } from '../views/messages.ts';
 import {
   AREA,
   answerWith,
@@ -51,8 +52,15 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       queue,
       wanted: { max: max ?? 1, wait, transaction: transactionOf(request) },
       several: max !== undefined,
-      links: () => destinationLinks(queue),
     };
+  }
+
+  type Asked = Awaited<ReturnType<typeof wantedOf>>;
+
+  /** Nothing is looked up for an answer with messages: they are taken, and must arrive whatever fails meanwhile. */
+  async function answer(request: Request, { queue, wanted, several }: Asked, views: readonly MessageView[]) {
+    const context = views.length > 0 ? {} : { hasDeadLetter: await destinations.hasDeadLetter(queue) };
+    return answerWith(request, views, { several, links: () => destinationLinks(queue, context), wait: wanted.wait });
   }
 
   const receivingOperations: Record<'GET' | 'POST', Operation> = {
@@ -60,25 +68,27 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       ...common,
       summary: 'Take the oldest message off the queue for good',
       async handle(request) {
-        const { queue, wanted, several, links } = await wantedOf(request);
+        const asked = await wantedOf(request);
+        const { queue, wanted } = asked;
         const taken = await receiving.receive(queue, wanted, request);
         const state = wanted.transaction === undefined ? 'acknowledged' : 'leased';
         const views = taken.map((message) =>
           viewOf(messaging, queue, message, { state, deliveries: message.deliveries }),
         );
-        return answerWith(request, views, { several, links, wait: wanted.wait });
+        return answer(request, asked, views);
       },
     },
     GET: {
       ...common,
       summary: 'Look at the oldest message without taking it',
       async handle(request) {
-        const { queue, wanted, several, links } = await wantedOf(request);
+        const asked = await wantedOf(request);
+        const { queue, wanted } = asked;
         const found = await receiving.peek(queue, wanted, request);
         const views = found.map(({ message, delivery }) =>
           viewOf(messaging, queue, message, { state: 'available', deliveries: delivery?.tries ?? 0 }),
         );
-        return answerWith(request, views, { several, links, wait: wanted.wait });
+        return answer(request, asked, views);
       },
     },
   };
@@ -87,14 +97,15 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     ...common,
     summary: 'Lease the next message: it is hidden from others until acknowledged or until the lease is over',
     async handle(request) {
-      const { queue, wanted, several, links } = await wantedOf(request);
+      const asked = await wantedOf(request);
+      const { queue, wanted } = asked;
       const taken = await receiving.poll(queue, wanted, request);
       // What a transaction holds is acknowledged by its commit, and by nothing else.
       const views = taken.map((message) => {
         const token = wanted.transaction === undefined ? message.token : undefined;
         return viewOf(messaging, queue, message, { state: 'leased', deliveries: message.deliveries, token });
       });
-      return answerWith(request, views, { several, links, wait: wanted.wait });
+      return answer(request, asked, views);
     },
   };
 

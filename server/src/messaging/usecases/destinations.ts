@@ -44,6 +44,8 @@ export interface Destinations {
   refresh(): Promise<void>;
   /** Undefined when there is none. */
   find(kind: DestinationKind, name: string): Promise<Destination | undefined>;
+  /** Whether its dead-letter queue is there yet; it comes with the first dead message. */
+  hasDeadLetter(destination: Destination): Promise<boolean>;
   /** Throws 404 when there is none. From memory where it can: for the hot paths, which notice when it was wrong. */
   get(kind: DestinationKind, name: string): Promise<Destination>;
   /** The same as it is in the store at this moment, whatever another node did to it just now. */
@@ -191,6 +193,9 @@ export function createDestinations(store: Store): Destinations {
     known,
     refresh,
     find,
+    async hasDeadLetter({ effective: { 'dead-letter': name } }) {
+      return name !== undefined && (await find('queue', name)) !== undefined;
+    },
     get: async (kind, name) => (await find(kind, name)) ?? unknown(kind, name),
     look: async (kind, name) => (await findStored(kind, name)) ?? unknown(kind, name),
     ensure,
