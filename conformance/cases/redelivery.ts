@@ -103,7 +103,9 @@ export function redelivery(world: World): void {
     const queue = await world.queue({ lease: 600 });
     await world.post(queue, ['short'], { ttl: 1 });
     const { message, acknowledgement } = await poll(world, queue);
-    await world.until('its time is over', async () => (await stateOf(client, message)) !== 'leased');
+    const [later = ''] = await world.post(await world.queue(), ['later'], { ttl: 1 });
+    await world.until('its time is over', async () => (await stateOf(client, later)) === 'expired');
+    assert.equal(await stateOf(client, message), 'leased', 'a lease is good until it is over');
     (await settle(client, acknowledgement, { acknowledge: 'true' })).expect(204);
     assert.equal(await stateOf(client, message), 'acknowledged');
     assert.deepEqual(await world.drain(queue), []);
