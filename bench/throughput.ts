@@ -48,7 +48,8 @@ export const barePost = async (context: Context): Promise<FloodTarget> =>
 /** The most seconds for which a target may be flooded, so that whoever fills its queue can fill it with enough. */
 export function longestFlood({ rounds, seconds }: Context): number {
   const opening = 0.05;
-  return FIRST_TURN + mostTurns(rounds * CUTS) * (seconds / CUTS + WARM_UP.short + opening);
+  const cut = mostTurns(rounds * CUTS) * (seconds / CUTS + WARM_UP.short + opening);
+  return FIRST_TURN + Math.max(cut, mostTurns(rounds) * (seconds + WARM_UP.long + opening));
 }
 
 /**
