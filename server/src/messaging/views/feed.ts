@@ -77,7 +77,7 @@ function entryOf(view: MessageView, content: XmlNode, isEncoded: boolean, absolu
       .filter((field) => !FOR_BROWSERS.includes(field))
       .map(fieldElement),
     // RFC 4287 wants words for those who cannot read base64.
-    ...(isEncoded ? [atom('summary', `${message.contentType ?? 'no type'}, ${message.body.length} bytes`)] : []),
+    ...(isEncoded ? [atom('summary', `${message.contentType ?? 'no type'}, ${sizeOf(message.body)}`)] : []),
     content,
   );
 }
@@ -95,3 +95,5 @@ function textOf(value: string): string {
   const text = Buffer.from(value, 'latin1').toString();
   return text.includes('\uFFFD') ? value : text;
 }
+
+const sizeOf = ({ length }: Buffer): string => `${length} byte${length === 1 ? '' : 's'}`;
