@@ -87,7 +87,7 @@ test('base64 has a summary', () => {
   const entries = entriesOf(feedOf({}, { contentType: 'image/png' }, { contentType: null }));
   assert.deepEqual(
     entries.map((entry) => textOf(entry, 'summary')),
-    [undefined, 'image/png, 1 bytes', 'no type, 1 bytes'],
+    [undefined, 'image/png, 1 byte', 'no type, 1 byte'],
   );
 });
 
