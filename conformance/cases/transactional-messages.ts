@@ -236,6 +236,38 @@ export function transactionalMessages(world: World): void {
     }
   });
 
+  it('A12 A6 a repeat is a repeat also when its transaction has ended with the commit', async () => {
+    const queue = await world.queue();
+    const ways = await waysOf(queue);
+    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
+      const way = ways[name] ?? assert.fail();
+      const method = name === 'put' ? 'PUT' : 'POST';
+      const transaction = await manager.begin();
+      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await manager.commit(transaction)).expect(200);
+      const again = await send(method, way.at, transaction, bodyOf(way));
+      again.expect(name === 'put' ? 200 : 405);
+      if (name !== 'put') again.link('create-next');
+      assert.deepEqual(await world.drain(queue), way.posts);
+      (await send(method, way.at, transaction, bodyOf(way))).expect(name === 'put' ? 200 : 405);
+      (await client.post(queue.receiving)).expect(204);
+    }
+  });
+
+  it('B13 what a rollback undid is no repeat', async () => {
+    const queue = await world.queue();
+    const ways = await waysOf(queue);
+    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
+      const way = ways[name] ?? assert.fail();
+      const method = name === 'put' ? 'PUT' : 'POST';
+      const transaction = await manager.begin();
+      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await manager.end(transaction, 'rolled-back')).expect(200);
+      expectProblem(await send(method, way.at, transaction, bodyOf(way)), 410);
+      (await client.post(queue.receiving)).expect(204);
+    }
+  });
+
   it('B13 a queue that was deleted meanwhile refuses the commit', async () => {
     const queue = await world.queue();
     const transaction = await manager.begin();

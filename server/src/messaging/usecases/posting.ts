@@ -16,7 +16,7 @@ import type { StoredField } from '../forwarded-fields.ts';
 import { hashOfContent, type PostingWishes, placement } from '../message.ts';
 import { checkName } from '../names.ts';
 import { holderOf } from '../queries/holders.ts';
-import { findMessage } from '../queries/messages.ts';
+import { findMessage, findName } from '../queries/messages.ts';
 import { isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
@@ -140,17 +140,39 @@ export function createPosting(
     }
   }
 
-  /** Notes which transaction it was. */
-  const postInTransaction = (
+  /**
+   * Notes which transaction it was. One that takes nothing more may have taken this before, when the answer was lost: then it
+   * is a repeat, as it would be without the transaction.
+   */
+  async function postInTransaction(
     transaction: string,
     posting: StorePosting,
     parcel: Parcel,
     taking: { own?: number },
-  ): Promise<PostOutcome> =>
-    options.enlister.inTransaction(transaction, (tx, held) => {
-      taking.own = held;
-      return postHeld(tx, { ...posting, held }, parcel);
+  ): Promise<PostOutcome> {
+    try {
+      return await options.enlister.inTransaction(transaction, (tx, held) => {
+        taking.own = held;
+        return postHeld(tx, { ...posting, held }, parcel);
+      });
+    } catch (error) {
+      const repetition = error instanceof Problem ? await repetitionOf(parcel, posting.destination) : undefined;
+      if (repetition === undefined) throw error;
+      return repetition;
+    }
+  }
+
+  /** Undefined also for what an open transaction holds: that is nobody's yet. */
+  async function repetitionOf({ messageName, once }: Parcel, destination: number): Promise<PostOutcome | undefined> {
+    if (messageName === undefined && once === undefined) return undefined;
+    return store.read(async (tx) => {
+      const holder = await holderOf(tx, destination, { name: messageName, messageId: once?.messageId });
+      if (typeof holder === 'object') return undefined;
+      if (once !== undefined) return (await isUsed(tx, once.use)) ? 'once-used' : undefined;
+      const known = messageName && (await findName(tx, destination, messageName.hash));
+      return known !== undefined && messageName?.content.equals(known.content) ? 'name-known' : undefined;
     });
+  }
 
   /**
    * A repeat may be of a message that an open transaction holds. Nobody can be told that it was posted: a rollback would
