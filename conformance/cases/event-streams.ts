@@ -125,7 +125,12 @@ export function eventStreams(world: World): void {
     await world.until('it is gone', async () => (await client.get(gone)).status !== 200);
     (await client.put(topic.address, { headers: { 'content-type': 'application/json' }, body: '{}' })).expect(200);
     await world.post(topic, ['kept']);
-    await streaming(next, async (stream) => assert.equal(read(await stream.next()).data, 'kept'));
+    await streaming(next, async (stream) => {
+      assert.equal(read(await stream.next()).data, 'kept');
+      assert.match(String(stream.headers.link), /rel="first"/, 'Link first says that something was skipped');
+    });
+    const kept = client.store((await client.get(next)).expect(200).link('next'));
+    await streaming(kept, async ({ headers }) => assert.doesNotMatch(String(headers.link), /rel="first"/));
   });
 
   it('A17 a Last-Event-ID that is none of this topic is refused, not guessed', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Answer } from '../client.ts';
+import type { Answer, Options } from '../client.ts';
 import { expectProblem, expectTime, lastingFields } from '../expect.ts';
-import { countsOf } from '../steps.ts';
+import { countsOf, follow } from '../steps.ts';
 import type { World } from '../world.ts';
 
 export function messageResource(world: World): void {
@@ -35,16 +35,35 @@ export function messageResource(world: World): void {
   });
 
   it('A11 every message answer keeps a browser from guessing and running', async () => {
-    const queue = await world.queue();
-    const topic = await world.topic();
-    const headers = { 'content-type': 'text/html' };
-    const body = '<script>alert(1)</script>';
-    const answers: Answer[] = [];
-    for (const { address } of [queue, topic]) {
-      const posted = (await client.post(address, { headers, body })).expect(204);
-      answers.push(await client.get(posted.headers.location ?? ''));
+    const [queue, topic] = [await world.queue(), await world.topic()];
+    const send = async (address: string): Promise<string> => {
+      const options = { headers: { 'content-type': 'text/html' }, body: '<script>alert(1)</script>' };
+      return client.store((await client.post(address, options)).expect(204).headers.location ?? '');
+    };
+    const next = await follow(world, topic, 'next');
+    const [first, last, poller] = [
+      await follow(world, topic, 'first'),
+      await follow(world, topic, 'last'),
+      await follow(world, queue, 'poller'),
+    ];
+    const looks: [string, Options][] = [[await send(topic.address), {}]];
+    for (const address of [first, last, next, queue.receiving]) looks.push([address, {}]);
+    for (const accept of ['*/*', 'application/atom+xml'])
+      for (const address of [next, queue.receiving]) looks.push([address, { query: { max: 2 }, headers: { accept } }]);
+    looks.push([await send(queue.address), {}]);
+    const answers: Answer[] = [await client.head(next, { headers: { accept: 'text/event-stream' } })];
+    for (const [address, options] of looks)
+      answers.push(await client.get(address, options), await client.head(address, options));
+    for (const options of [
+      {},
+      { query: { max: 2 } },
+      { query: { max: 2 }, headers: { accept: 'application/atom+xml' } },
+    ]) {
+      for (const address of [poller, queue.receiving]) {
+        await send(queue.address);
+        answers.push(await client.post(address, options));
+      }
     }
-    answers.push(await client.get(queue.receiving), await client.post(queue.receiving));
     for (const answer of answers) {
       assert.equal(answer.expect(200).headers['x-content-type-options'], 'nosniff', answer.asked);
       assert.match(answer.headers['content-security-policy'] ?? '', /(^|;)\s*sandbox\s*(;|$)/, answer.asked);

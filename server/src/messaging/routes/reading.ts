@@ -13,6 +13,7 @@ import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { Messaging } from '../messaging.ts';
 import { destinationLinks } from '../views/links.ts';
+import { FOR_BROWSERS } from '../views/messages.ts';
 import {
   AREA,
   answerWith,
@@ -39,6 +40,9 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     rel: 'next',
     href: paths.next.href({ name: topic.name, position }),
   });
+
+  /** Says that messages which stood between are not retained any more. */
+  const firstLink = (topic: Destination): Link => ({ rel: 'first', href: paths.first.href({ name: topic.name }) });
 
   type Find = (topic: Destination) => Promise<StoredMessage | undefined>;
 
@@ -84,7 +88,7 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
       const last = messages.at(-1);
       // Nothing yet: the same link again. Several: the link behind the last of them.
       const links = [nextLink(topic, last === undefined ? position : reading.positionOf(topic, last))];
-      const extra = gap ? [{ rel: 'first', href: paths.first.href({ name: topic.name }) }] : [];
+      const extra = gap ? [firstLink(topic)] : [];
       const several = max !== undefined;
       const answer = answerWith(request, views, { several, links: () => links, extra, wait });
       return several ? answer : chosenByAccept(answer);
@@ -119,11 +123,11 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
     const lastEvent = request.headers['last-event-id'];
     const from = typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : position;
     // A position that is none of this topic is refused before the stream begins.
-    await reading.after(topic, from, { max: 1, wait: 0 }, request);
+    const { gap } = await reading.after(topic, from, { max: 1, wait: 0 }, request);
     return chosenByAccept({
       status: 200,
-      headers: [NO_STORE],
-      links: [nextLink(topic, from)],
+      headers: [...FOR_BROWSERS, NO_STORE],
+      links: [nextLink(topic, from), ...(gap ? [firstLink(topic)] : [])],
       stream: { type: EVENT_STREAM, run: (sink) => streamFrom(messaging, topic, from, request, sink) },
     });
   }

@@ -167,5 +167,6 @@ export function deliveredMessages(views: readonly MessageView[], base: string, l
     return { headers, body: view.message.body };
   });
   const { contentType, body } = renderMultipart(parts);
-  return { status: 200, headers: [NO_STORE], links, content: { type: contentType, body } };
+  // Some browsers open the parts of a multipart answer one by one, so what goes for one message goes for all of it.
+  return { status: 200, headers: [...FOR_BROWSERS, NO_STORE], links, content: { type: contentType, body } };
 }
