@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Answer, Options } from '../client.ts';
 import { expectProblem } from '../expect.ts';
+import { countsOf } from '../steps.ts';
 import { createManager, flight, type Transaction } from '../transactions.ts';
 import type { Destination, Queue, World } from '../world.ts';
 
@@ -137,13 +138,19 @@ export function transactionalMessages(world: World): void {
     assert.equal((await waiting.answer).expect(200).text(), 'come');
   });
 
-  it('B13 delay and ttl count', async () => {
+  it('B13 delay, ttl and priority count', async () => {
     const queue = await world.queue();
     const transaction = await manager.begin();
     (await send('POST', queue.address, transaction, { body: 'late', query: { delay: 1 } })).expect(204);
+    (await send('POST', queue.address, transaction, { body: 'over', query: { ttl: 0.001 } })).expect(204);
+    (await send('POST', queue.address, transaction, { body: 'second' })).expect(204);
+    (await send('POST', queue.address, transaction, { body: 'first', query: { priority: 9 } })).expect(204);
     (await manager.commit(transaction)).expect(200);
-    const received = await client.post(queue.receiving, { headers: { 'accept-wait': '20' } });
-    assert.equal(received.expect(200).text(), 'late');
+    for (const text of ['first', 'second', 'late']) {
+      const received = await client.post(queue.receiving, { headers: { 'accept-wait': '20' } });
+      assert.equal(received.expect(200).text(), text);
+    }
+    (await client.post(queue.receiving)).expect(204);
   });
 
   for (const rel of ['receiving', 'poller'] as const) {
@@ -157,8 +164,14 @@ export function transactionalMessages(world: World): void {
       assert.ok(!taken.has('acknowledgement'), 'the transaction acknowledges, nobody else');
       assert.equal((await client.get(message)).expect(200).headers['message-state'], 'leased');
       (await client.post(queue.receiving)).expect(204);
+      // Leased to the transaction; what is posted in one does not show at all.
+      const other = await manager.begin();
+      (await send('POST', queue.address, other, { body: 'unseen' })).expect(204);
+      assert.deepEqual(await countsOf(client, queue), { available: 0, delayed: 0, leased: 1, dead: 0 });
+      (await manager.end(other, 'rolled-back')).expect(200);
       assert.deepEqual(await messagesOf(transaction), ['messages']);
       (await manager.commit(transaction)).expect(200);
+      assert.deepEqual(await countsOf(client, queue), { available: 0, delayed: 0, leased: 0, dead: 0 });
       assert.equal((await client.get(message)).expect(200).headers['message-state'], 'acknowledged');
       (await client.post(queue.receiving)).expect(204);
     });

@@ -102,7 +102,8 @@ export async function holdsMessages(tx: Tx, { id, kind }: Destination, now: numb
 /**
  * Counts by the indexes alone. Those do not know when a message's life is over, and what has outlived its ttl stays where it
  * is until the duty comes by, within a second; so these are counted by the index on their times and taken off. Should more
- * than the limit of them wait for the duty, in all queues together, the rest of them still counts.
+ * than the limit of them wait for the duty, in all queues together, the rest of them still counts. What a transaction has
+ * taken is leased to it; what it has posted has no place in the order yet, and is nobody's business.
  */
 export async function countQueue(tx: Tx, id: number, now: number): Promise<Counts> {
   const counts = { available: 0, delayed: 0, leased: 0, dead: 0 };
@@ -122,7 +123,8 @@ export async function countQueue(tx: Tx, id: number, now: number): Promise<Count
           WHERE dest = $1)
        SELECT ${alive(delivery, 'state = 0', 'ready')} AS available,
               ${alive(delivery, `${IS_ASIDE} AND state = 2`, 'delayed')} AS delayed,
-              ${part(delivery, `${IS_ASIDE} AND state = 1`)} AS leased,
+              ${part(delivery, `${IS_ASIDE} AND state = 1`)}
+                + ${part(delivery, `${IS_ASIDE} AND state = 4 AND ord > 0`)} AS leased,
               ${part(delivery, `${IS_OVER} AND state = 6`)} AS dead`,
       [id, now],
     );
