@@ -9,6 +9,8 @@ import * as topics from './topic-steps.ts';
 import { createWorld, type World } from './world.ts';
 
 const PLACES = [...QUEUES, TOPIC] as const;
+/** How many of the newest messages are looked at when time has passed. */
+const LOOKS = 8;
 
 type Steps = {
   readonly [Name in Action['do']]: (world: World, action: Extract<Action, { do: Name }>) => Promise<void>;
@@ -33,8 +35,12 @@ const steps: Steps = {
   'take position': topics.takePosition,
   next: topics.next,
   'first and last': topics.firstAndLast,
-  async wait({ service: { clock } }, { milliseconds }) {
-    clock.time += milliseconds;
+  /** What is over by the clock, and noted by nobody yet, is where the two sides could differ: looked at each time. */
+  async wait(world, { milliseconds }) {
+    world.service.clock.time += milliseconds;
+    for (let pick = 0; pick < Math.min(LOOKS, world.known.length); pick++)
+      await play(world, { do: 'look at message', pick });
+    await compareQueueCounts(world);
   },
   /** A long time, in which the duties do their work as they always do. */
   async 'live through'(world, { milliseconds }) {
@@ -65,11 +71,16 @@ const steps: Steps = {
   },
 };
 
-async function compareCounts(world: World): Promise<void> {
+async function compareQueueCounts(world: World): Promise<void> {
   const { destinations } = world.service.messaging;
   for (const name of QUEUES) {
     assert.deepEqual(await destinations.counts(await world.destinationOf(name)), world.queues[name].counts(), name);
   }
+}
+
+async function compareCounts(world: World): Promise<void> {
+  const { destinations } = world.service.messaging;
+  await compareQueueCounts(world);
   assert.deepEqual(await destinations.counts(await world.destinationOf(TOPIC)), world.topic.counts());
 }
 

@@ -281,6 +281,8 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
     /** A11: the state as clients see it; what is over by the clock counts already. */
     stateOf(letter) {
       if (!letters.includes(letter)) return 'gone';
+      // A lease is good until it is over, whatever becomes of the message's life.
+      if (letter.state === 'leased' && !isOver(letter.due, now())) return 'leased';
       if (isWaiting(letter) && isOver(letter.expires, now())) return 'expired';
       if (letter.state === 'consumed') return 'acknowledged';
       if (letter.state === 'ready' || (isWaiting(letter) && isOver(letter.due, now()))) return 'available';
@@ -288,9 +290,12 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
     },
     named: (id) => names.get(id)?.letter,
 
-    /** A2. */
+    /** A2: what has outlived its ttl counts only while it is leased. */
     counts() {
-      const count = (wanted: State): number => letters.filter(({ state }) => state === wanted).length;
+      const isLost = ({ state, expires }: Letter): boolean =>
+        (state === 'ready' || state === 'delayed') && isOver(expires, now());
+      const count = (wanted: State): number =>
+        letters.filter((letter) => letter.state === wanted && !isLost(letter)).length;
       return { available: count('ready'), delayed: count('delayed'), leased: count('leased'), dead: count('dead') };
     },
     kept: () => ({ messages: letters.length, ids: names.size }),
