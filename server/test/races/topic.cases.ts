@@ -33,9 +33,9 @@ export function topicRaces(nodes: () => Nodes): void {
     return bodies;
   }
 
-  it('sixty-four posters on two nodes: every reader sees every message once, all in the same order', async () => {
-    const EACH = 8;
-    const posters = range(64);
+  it('two hundred and fifty-six posters on two nodes: every reader sees every message once, all in the same order', async () => {
+    const EACH = 4;
+    const posters = range(256);
     const topic = await create(nodes(), 'topic');
     const start = await nodes().node(0).reading.position(topic);
     const wanted = posters.length * EACH;
