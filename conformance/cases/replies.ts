@@ -117,6 +117,19 @@ export function replies(world: World): void {
     }
   });
 
+  it('A18 a way to reply that the sender names itself is the only one of its kind', async () => {
+    const [questions, box, other] = [await world.queue(), await world.queue(), await world.queue()];
+    const once = (await client.head(absolute(other))).expect(200).link('post-message-once');
+    const link = `<${absolute(box)}>; rel="reply-to", <${once}>; rel="reply-to-once"`;
+    (await sendText(client, absolute(questions), 'what?', { headers: { link } })).expect(204);
+    const { answer } = await poll(world, questions);
+    for (const rel of WAYS) assert.equal(answer.links.filter((each) => each.rel === rel).length, 1, rel);
+    const next = await createNext(client, client.store(answer.link('reply-to-once')));
+    (await sendText(client, next, '42')).expect(200);
+    assert.deepEqual(await world.drain(other), ['42']);
+    assert.deepEqual(await world.drain(box), []);
+  });
+
   it('A18 a target elsewhere is handed on as it is, and nothing is added', async () => {
     const questions = await world.queue();
     await ask(questions, 'https://elsewhere.example/replies?to=me');

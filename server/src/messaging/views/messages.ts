@@ -83,7 +83,9 @@ export function messageLinks({ destination, publicId, path, delivery, position }
   if (position !== undefined) links.push({ rel: 'next', href: paths.next.href({ name, position }) });
   for (const link of sent.links) {
     links.push(link);
-    if (link.rel === 'reply-to') links.push(...replyLinks(link.href));
+    // Of a way to reply that the sender named itself there is no second one.
+    const isNamed = ({ rel }: Link): boolean => sent.links.some((each) => each.rel === rel);
+    if (link.rel === 'reply-to') links.push(...replyLinks(link.href).filter((added) => !isNamed(added)));
   }
   return links;
 }
