@@ -281,6 +281,16 @@ export function transactionalMessages(world: World): void {
     }
   });
 
+  it('B13 a part of a batch that names a transaction of its own is refused, not posted outside of it', async () => {
+    const queue = await world.queue();
+    const link = client.store((await client.head(queue.address)).expect(200).link('post-batch'));
+    const { base, headers } = inside(await manager.begin());
+    const body = `--b\r\n\r\none\r\n--b\r\nLink: ${headers.link}\r\n\r\ntwo\r\n--b--\r\n`;
+    const refused = expectProblem(await client.post(`${base}${link}`, { headers: BATCH, body }), 422);
+    assert.equal(refused.errors?.[0]?.pointer, '/2');
+    (await client.post(queue.receiving)).expect(204);
+  });
+
   it('B13 a queue that was deleted meanwhile refuses the commit', async () => {
     const queue = await world.queue();
     const transaction = await manager.begin();

@@ -1,6 +1,7 @@
 /** Reads a batch (A13): the parts of a multipart body, or the entries of an Atom feed, as drafts. */
 import { AtomError, readAtomFeed } from '../../http/atom.ts';
 import { readableType, readXml, unsupported } from '../../http/input.ts';
+import { readLinkField } from '../../http/links.ts';
 import { boundaryOf, createMultipartParser, MultipartError } from '../../http/multipart.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
@@ -32,6 +33,15 @@ function badPart(index: number, detail: string, code: 'invalid' | 'bad-body' = '
   });
 }
 
+/** Stored all or none, messages of a batch cannot be in transactions of their own; and dropping the wish would be a lie. */
+const WHOLE_IN_TRANSACTION =
+  'a batch is part of a transaction as a whole: give the Link of relation transaction with the request';
+
+const namesTransaction = ([name, value]: readonly [string, string]): boolean =>
+  name.toLowerCase() === 'link' &&
+  value.includes('transaction') &&
+  readLinkField(value).some(({ rels }) => rels.includes('transaction'));
+
 function fromMultipart(request: Request, maxBatch: number): Draft[] {
   const boundary = boundaryOf(request.headers['content-type'] ?? '');
   if (boundary === undefined) throw new Problem('bad-header', 'Content-Type has no boundary that can be read');
@@ -40,9 +50,11 @@ function fromMultipart(request: Request, maxBatch: number): Draft[] {
     parser.write(request.body);
     return parser.end().map(({ headers, body }, index) => {
       try {
+        if (headers.some(namesTransaction)) throw new Problem('invalid', WHOLE_IN_TRANSACTION);
         return draftFrom(headers.flat(), body, request);
       } catch (error) {
-        throw error instanceof Problem ? badPart(index + 1, error.message, 'bad-body') : error;
+        if (!(error instanceof Problem)) throw error;
+        throw badPart(index + 1, error.message, error.code === 'invalid' ? 'invalid' : 'bad-body');
       }
     });
   } catch (error) {
