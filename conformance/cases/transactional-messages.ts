@@ -213,7 +213,7 @@ export function transactionalMessages(world: World): void {
     assert.deepEqual(await world.drain(orders), []);
   });
 
-  it('B13 a transaction of another service is 422, one that is over 410, an unknown one 404', async () => {
+  it('B13 a transaction of another service is 422, one that is over 410, and nothing comes into being', async () => {
     const queue = await world.queue();
     const over = await manager.begin();
     (await manager.end(over, 'rolled-back')).expect(200);
@@ -225,6 +225,9 @@ export function transactionalMessages(world: World): void {
       expectProblem(await client.post(queue.address, { headers, body: 'x' }), status);
     }
     expectProblem(await send('POST', queue.address, over, { body: 'x' }), 410);
+    const unknown = await world.address('queue', world.name());
+    expectProblem(await send('POST', unknown, over, { body: 'x' }), 410);
+    expectProblem(await client.get(unknown), 404);
     expectProblem(await send('POST', queue.receiving, over), 410);
     (await client.post(queue.receiving)).expect(204);
   });

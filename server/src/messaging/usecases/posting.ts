@@ -116,6 +116,9 @@ export function createPosting(
         // The post that used the link is repeated after the destination was deleted: that must not make it again.
         const isRepetition = destination === undefined && once !== undefined && (await wasUsed(once.use));
         if (isRepetition) return 'once-used';
+        // A post that its transaction refuses must not leave a destination behind.
+        if (destination === undefined && transaction !== undefined)
+          await options.enlister.inTransaction(transaction, async () => {});
         destination ??= await (options.autoCreate ? destinations.ensure(kind, name) : destinations.get(kind, name));
       }
       const now = store.now();
