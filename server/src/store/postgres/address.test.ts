@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { temporaryFolder } from '../../../../testing/folders.ts';
 import { addressOf, sessionOptions } from './address.ts';
 
 const NOTHING = {};
@@ -12,6 +15,7 @@ describe('the address of a database', () => {
       password: 'secret',
       database: 'things',
       encryption: 'none',
+      certificates: {},
       direct: false,
       writable: false,
       parameters: {},
@@ -81,6 +85,54 @@ describe('the address of a database', () => {
       const address = addressOf(`postgres://u:p@h/d${query}`, NOTHING);
       assert.equal(address.encryption, encryption);
       assert.deepEqual(address.parameters, {});
+    });
+  }
+
+  it('may name an authority and a certificate, by their files', () => {
+    const [root, cert, key] = ['root', 'cert', 'key'].map((name) => {
+      const file = join(temporaryFolder(), name);
+      writeFileSync(file, `the ${name}`);
+      return file;
+    });
+    const own = `sslcert=${cert}&sslkey=${key}`;
+    const inUrl = addressOf(`postgres://u:p@h/d?sslmode=verify-full&sslrootcert=${root}&${own}`, NOTHING);
+    assert.deepEqual(inUrl.certificates, { ca: 'the root', cert: 'the cert', key: 'the key' });
+    assert.deepEqual([inUrl.encryption, inUrl.parameters], ['verified', {}]);
+    const env = { PGSSLMODE: 'require', PGSSLROOTCERT: root, PGSSLCERT: cert, PGSSLKEY: key };
+    const inEnvironment = addressOf('postgres://u:p@h/d', env);
+    assert.deepEqual(inEnvironment.certificates, inUrl.certificates);
+    assert.equal(inEnvironment.encryption, 'trusted');
+    assert.deepEqual(addressOf('postgres://u:p@h/d', { PGSSLROOTCERT: '/nowhere' }).certificates, {});
+    assert.equal(addressOf(`postgres://h/d?sslrootcert=${root}`, NOTHING).encryption, 'verified');
+    assert.equal(addressOf(`postgres://h/d?sslmode=verify-ca&sslrootcert=${root}`, NOTHING).encryption, 'trusted');
+    assert.throws(
+      () => addressOf('postgres://h/d?sslmode=verify-ca&sslrootcert=/nowhere', NOTHING),
+      /sslrootcert.*nowhere/,
+    );
+    assert.throws(
+      () => addressOf(`postgres://h/d?sslmode=require&sslcert=${cert}`, NOTHING),
+      /both sslcert and sslkey/,
+    );
+  });
+
+  it('may have all its parts in the query', () => {
+    const { hosts, user, password, database } = addressOf(
+      'postgres://?host=h&port=6000&user=me&password=p%26q&dbname=things',
+      NOTHING,
+    );
+    assert.deepEqual([hosts, user, password, database], [[{ host: 'h', port: 6000 }], 'me', 'p&q', 'things']);
+  });
+
+  for (const name of [
+    'channel_binding',
+    'sslcrl',
+    'passfile',
+    'require_auth',
+    'ssl_min_protocol_version',
+    'gssencmode',
+  ]) {
+    it(`does not pass over ${name}, which it does not know`, () => {
+      assert.throws(() => addressOf(`postgres://u:p@h/d?${name}=require`, NOTHING), new RegExp(`has ${name}, which`));
     });
   }
 

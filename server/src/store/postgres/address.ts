@@ -2,12 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { userInfo } from 'node:os';
 import { Problem } from '../../problems.ts';
-
-/**
- * `none`: in the clear. `preferred`: encrypted if the server can. `unverified`: encrypted, whoever answers. `verified`: the
- * certificate has to be good for the host.
- */
-export type Encryption = 'none' | 'preferred' | 'unverified' | 'verified';
+import { type Certificates, certificatesOf, type Encryption, encryptionOf } from './encryption.ts';
 
 export interface Address {
   /** Tried in this order. A host that begins with a slash is the folder of a Unix socket. */
@@ -16,6 +11,7 @@ export interface Address {
   readonly password: string;
   readonly database: string;
   readonly encryption: Encryption;
+  readonly certificates: Certificates;
   /** TLS from the first byte, without asking for it. */
   readonly direct: boolean;
   /** A server that takes no writes is passed over. */
@@ -31,44 +27,52 @@ const DEFAULT_PORT = 5432;
 /** Parts of the query that are no settings of the session. */
 const NO_SETTINGS = new Set([
   'host',
+  'port',
+  'user',
+  'password',
+  'dbname',
   'options',
   'ssl',
   'sslmode',
   'sslnegotiation',
   'sslrootcert',
+  'sslcert',
+  'sslkey',
   'target_session_attrs',
   'connect_timeout',
 ]);
 
-const ENCRYPTION: ReadonlyMap<string, Encryption> = new Map([
-  ['disable', 'none'],
-  ['false', 'none'],
-  ['prefer', 'preferred'],
-  ['allow', 'unverified'],
-  ['require', 'unverified'],
-]);
+/** What libpq has and Waypost has not: to leave one out unsaid could leave out somebody's safety. */
+const NOT_HAD =
+  /^(?:channel_binding|fallback_application_name|gss.*|hostaddr|keepalives.*|krbsrvname|load_balance_hosts|(?:max|min)_protocol_version|passfile|replication|require_?auth|requirepeer|service|servicefile|ssl.*|ssl_m(?:ax|in)_protocol_version|tcp_user_timeout)$/;
 
 export function addressOf(url: string, env: NodeJS.ProcessEnv = process.env): Address {
   const { parts, hosts } = split(url);
   const query = Object.fromEntries(parts.searchParams);
-  const port = Number(parts.port || env.PGPORT || DEFAULT_PORT);
-  const user = decoded(parts.username) || env.PGUSERNAME || env.PGUSER || userInfo().username;
-  const given = query.host || hosts || env.PGHOST || 'localhost';
-  const mode = query.sslrootcert === 'system' ? 'verify-full' : query.sslmode || query.ssl || env.PGSSL || 'disable';
+  const settings = Object.entries(query).filter(([name]) => !NO_SETTINGS.has(name));
+  for (const [name] of settings) if (NOT_HAD.test(name)) throw unsupported(name);
+  const port = Number(parts.port || query.port || env.PGPORT || DEFAULT_PORT);
+  const user = decoded(parts.username) || query.user || env.PGUSERNAME || env.PGUSER || userInfo().username;
   const session = query.target_session_attrs ?? env.PGTARGETSESSIONATTRS;
   return {
-    hosts: given.split(',').map((entry) => hostOf(entry, port)),
+    hosts: (query.host || hosts || env.PGHOST || 'localhost').split(',').map((entry) => hostOf(entry, port)),
     user,
-    password: decoded(parts.password) || env.PGPASSWORD || '',
-    database: decoded(parts.pathname.slice(1)) || env.PGDATABASE || user,
-    // A mode that is not known is taken for the safest.
-    encryption: ENCRYPTION.get(mode) ?? 'verified',
+    password: decoded(parts.password) || query.password || env.PGPASSWORD || '',
+    database: decoded(parts.pathname.slice(1)) || query.dbname || env.PGDATABASE || user,
+    encryption: encryptionOf(query, env),
+    certificates: certificatesOf(query, env),
     direct: (query.sslnegotiation ?? env.PGSSLNEGOTIATION) === 'direct',
     writable: session === 'read-write' || session === 'primary',
-    parameters: Object.fromEntries(Object.entries(query).filter(([name]) => !NO_SETTINGS.has(name))),
+    parameters: Object.fromEntries(settings),
     options: query.options ?? '',
   };
 }
+
+const unsupported = (name: string): Problem =>
+  new Problem(
+    'bad-request',
+    `the address of PostgreSQL has ${name}, which Waypost does not know; of libpq's names it knows ${[...NO_SETTINGS].join(', ')}. Take it out, if the connection is good enough without it`,
+  );
 
 function decoded(text: string): string {
   try {

@@ -1,7 +1,8 @@
 /** Makes a connection to PostgreSQL. */
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { type Address, type Encryption, sessionOptions } from './address.ts';
+import { type Address, sessionOptions } from './address.ts';
+import { type Encryption, tlsOptions } from './encryption.ts';
 import { types } from './types.ts';
 
 export interface Connection {
@@ -66,7 +67,7 @@ async function connect(
     database: address.database,
     // A function: the library looks for the password in a file of the user's when it is given none.
     password: () => address.password,
-    ssl: encryption === 'none' ? false : { rejectUnauthorized: encryption === 'verified' },
+    ssl: encryption === 'none' ? false : tlsOptions(encryption, address.certificates),
     sslnegotiation: encryption !== 'none' && address.direct ? 'direct' : 'postgres',
     application_name,
     options: sessionOptions(settings, address.options),

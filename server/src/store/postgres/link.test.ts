@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
 import { eventually } from '../../../../testing/eventually.ts';
+import { temporaryFolder } from '../../../../testing/folders.ts';
 import { type Query, withConnection } from '../../../../testing/postgres.ts';
 import { Problem } from '../../problems.ts';
 import type { SqlValue } from '../store.ts';
@@ -12,7 +15,7 @@ import { postgresDialect } from './dialect.ts';
 import { createFloors } from './floors.ts';
 import { createLink, type Link, type LinkSettings } from './link.ts';
 import { createPool } from './pool.ts';
-import { type Relay, startRelay } from './relay.fixtures.ts';
+import { CERTIFICATE, KEY, type Relay, startRelay } from './relay.fixtures.ts';
 import { createWakeups } from './wakeups.ts';
 
 const isUnavailable = (error: unknown): boolean => error instanceof Problem && error.code === 'store-unavailable';
@@ -331,6 +334,20 @@ describe('a link', { timeout: 120_000 }, () => {
     it('with a certificate that has to be good only for who asks for that', async () => {
       const { url } = await relayed({ tls: true });
       assert.deepEqual(await outcomes(url), [false, true, true, false]);
+    });
+
+    it('with a certificate of the authority that was named, and with one of its own', async () => {
+      const [certificate, key] = [join(temporaryFolder(), 'certificate'), join(temporaryFolder(), 'key')];
+      writeFileSync(certificate, CERTIFICATE);
+      writeFileSync(key, KEY);
+      const authority = `&sslrootcert=${certificate}`;
+      const [here, elsewhere] = [await relayed({ tls: true }), await relayed({ tls: true, host: '127.0.0.2' })];
+      assert.equal(await connects(here.url, `verify-full${authority}`), true);
+      assert.equal(await connects(elsewhere.url, `verify-full${authority}`), false, 'it is for another host');
+      assert.equal(await connects(elsewhere.url, `verify-ca${authority}`), true, 'whatever the host');
+      const strict = await relayed({ tls: 'of both' });
+      assert.equal(await connects(strict.url, `verify-full${authority}`), false, 'it shows nothing of itself');
+      assert.equal(await connects(strict.url, `verify-full${authority}&sslcert=${certificate}&sslkey=${key}`), true);
     });
   });
 

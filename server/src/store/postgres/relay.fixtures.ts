@@ -18,7 +18,14 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-export async function startRelay(serverUrl: string, options: { readonly tls?: boolean } = {}): Promise<Relay> {
+export interface RelayOptions {
+  /** Speaks TLS with its clients, as a server does that was asked for it. `of both`: and they have to show a certificate. */
+  readonly tls?: boolean | 'of both';
+  readonly host?: string;
+}
+
+export async function startRelay(serverUrl: string, options: RelayOptions = {}): Promise<Relay> {
+  const { tls = false, host = '127.0.0.1' } = options;
   const target = new URL(serverUrl);
   const sockets = new Set<Duplex>();
   let count = 0;
@@ -28,7 +35,7 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
 
   const server = createServer((client) => {
     count++;
-    if (options.tls) client.once('data', () => join(encrypted(client)));
+    if (tls) client.once('data', () => join(encrypted(client, tls === 'of both')));
     else join(client);
   });
 
@@ -65,8 +72,9 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
     last = undefined;
   }
 
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
+  target.hostname = host;
   target.port = String((server.address() as AddressInfo).port);
   const url = target.href;
   target.href = serverUrl;
@@ -92,19 +100,19 @@ export async function startRelay(serverUrl: string, options: { readonly tls?: bo
   };
 }
 
-/** As a server does that was asked for TLS. */
-function encrypted(client: Socket): Duplex {
+function encrypted(client: Socket, requestCert: boolean): Duplex {
   client.write('S');
-  return new TLSSocket(client, { isServer: true, secureContext: createSecureContext({ key: KEY, cert: CERTIFICATE }) });
+  const secureContext = createSecureContext({ key: KEY, cert: CERTIFICATE, ca: CERTIFICATE });
+  return new TLSSocket(client, { isServer: true, secureContext, requestCert, rejectUnauthorized: requestCert });
 }
 
 /** For 127.0.0.1, signed by itself; a secret of nobody. */
-const KEY = `-----BEGIN PRIVATE KEY-----
+export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwZ0rW8WMH/bb3M+c
 J7Y7JALQcghLaAH0l9LdWYv3ObKhRANCAAQArbnPsZDi//vtdFHf9nUkz73Tkem7
 q+8QUThVzr8KRXWqiWs/ymAsMNYNNqQs3bDDNQn67doFatgo65qzZwLA
 -----END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUGgAwIBAgIUNN14sM6IRg9RPzYGFlFp2oDldG4wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTE0NTEyN1oYDzIxMjYxMDIy
 MTQ1MTI3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
