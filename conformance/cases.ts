@@ -8,6 +8,7 @@ import { consumerChanges } from './cases/consumer-changes.ts';
 import { consumers } from './cases/consumers.ts';
 import { crawling } from './cases/crawling.ts';
 import { creation } from './cases/creation.ts';
+import { deadLetterQueues } from './cases/dead-letter-queues.ts';
 import { deadLetters } from './cases/dead-letters.ts';
 import { delaysAndOrder } from './cases/delays-and-order.ts';
 import { deletion } from './cases/deletion.ts';
@@ -84,6 +85,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'A15: acknowledgement': acknowledgement,
   'A16: redelivery': redelivery,
   'A16: dead letters, redrive and purge': deadLetters,
+  'A3 and A16: which queues are dead-letter queues': deadLetterQueues,
   'A17: topics': topics,
   'A17: readers and posters at once': topicReaders,
   'A17: event streams': eventStreams,

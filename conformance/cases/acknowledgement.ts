@@ -195,27 +195,43 @@ export function acknowledgement(world: World): void {
     }
   });
 
-  it('A15 neither field, or one that cannot be read: 400, and nothing changes', async () => {
+  it('A15 neither field, or a body that cannot be read: 400, and nothing changes', async () => {
     const { message, acknowledgement: link } = await leased();
-    const forms = [
-      '',
-      'other=1',
-      'acknowledge=',
-      'acknowledge=maybe',
-      'extend=soon',
-      'extend=-1',
-      'acknowledge=false&delay=-1',
-    ];
-    for (const body of forms) {
+    for (const body of ['', 'other=1', 'delay=5']) {
       expectProblem(await client.post(link, { headers: { 'content-type': FORM }, body }), 400);
     }
     expectProblem(await client.post(link), 400);
-    for (const body of ['{}', '{', '[]', '{"acknowledge":"perhaps"}', '{"acknowledge":{}}']) {
+    for (const body of ['{}', '{', '[]']) {
       expectProblem(await client.post(link, { headers: { 'content-type': 'application/json' }, body }), 400);
     }
     for (const body of ['<acknowledgement/>', '<acknowledgement>']) {
       expectProblem(await client.post(link, { headers: { 'content-type': 'application/xml' }, body }), 400);
     }
+    assert.equal(await stateOf(client, message), 'leased');
+  });
+
+  it('G6 a verdict that can be read and is wrong: 422 pointing at the field, and nothing changes', async () => {
+    const { message, acknowledgement: link } = await leased();
+    const wrong = [
+      [FORM, 'acknowledge=', '/acknowledge'],
+      [FORM, 'acknowledge=maybe', '/acknowledge'],
+      [FORM, 'extend=soon', '/extend'],
+      [FORM, 'extend=-1', '/extend'],
+      [FORM, 'acknowledge=false&delay=-1', '/delay'],
+      [FORM, 'acknowledge=true&delay=1', '/delay'],
+      ['application/json', '{"acknowledge":"perhaps"}', '/acknowledge'],
+      ['application/json', '{"acknowledge":{}}', '/acknowledge'],
+      ['application/xml', '<acknowledgement><extend>soon</extend></acknowledgement>', '/extend'],
+    ] as const;
+    for (const [type, body, pointer] of wrong) {
+      const { errors } = expectProblem(await client.post(link, { headers: { 'content-type': type }, body }), 422);
+      assert.deepEqual(
+        errors?.map((error) => error.pointer),
+        [pointer],
+        body,
+      );
+    }
+    expectProblem(await settle(client, link, { acknowledge: 'true', extend: '5' }), 422);
     assert.equal(await stateOf(client, message), 'leased');
   });
 

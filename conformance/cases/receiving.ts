@@ -50,6 +50,41 @@ export function receiving(world: World): void {
     assert.deepEqual(await world.drain(queue), ['one']);
   });
 
+  for (const rel of ['receiving', 'poller']) {
+    it(`A7 a body that is sent to ${rel} is refused with the link to post it to, and nothing is taken`, async () => {
+      const queue = await world.queue();
+      await world.post(queue, ['waiting']);
+      const head = (await client.head(queue.address)).expect(200);
+      const [address, postMessage] = [client.store(head.link(rel)), client.store(head.link('post-message'))];
+      for (const [type, body] of [
+        ['text/plain', 'meant for the queue'],
+        ['application/x-www-form-urlencoded', 'max=1'],
+        ['application/octet-stream', '\n'],
+      ] as const) {
+        const refused = await client.post(address, { headers: { 'content-type': type, 'accept-wait': '30' }, body });
+        expectProblem(refused, 400);
+        assert.equal(client.store(refused.link('post-message')), postMessage);
+      }
+      assert.equal((await client.get(queue.receiving)).expect(200).headers['delivery-count'], '0');
+      assert.deepEqual(await world.drain(queue), ['waiting']);
+    });
+
+    it(`A7 an empty body at ${rel} is no body, however it is announced`, async () => {
+      const queue = await world.queue();
+      const address = client.store((await client.head(queue.address)).link(rel));
+      const announcements: Record<string, string>[] = [
+        { 'content-length': '0' },
+        { 'content-length': '0', 'content-type': 'application/x-www-form-urlencoded' },
+        { 'content-length': '0', 'content-type': 'application/json' },
+        { 'transfer-encoding': 'chunked' },
+      ];
+      for (const [index, headers] of announcements.entries()) {
+        await world.post(queue, [`m${index}`]);
+        assert.equal((await client.post(address, { headers })).expect(200).text(), `m${index}`);
+      }
+    });
+  }
+
   it('A7 each message is received once, however many receive at once', async () => {
     const queue = await world.queue();
     const posted = Array.from({ length: 40 }, (_, i) => `m${i}`);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Address } from '../client.ts';
+import { expectProblem } from '../expect.ts';
 import { follow, freshLink, linkOf, partsOf, sendText, textBatch } from '../steps.ts';
 import type { World } from '../world.ts';
 
@@ -102,4 +103,44 @@ export function topicReaders(world: World): void {
     });
     assert.equal(answer.expect(204).link('next'), url);
   });
+
+  for (const rel of ['first', 'last'] as const) {
+    it(`A9 ${rel} of an empty topic waits for a message, on every node`, async () => {
+      for (const headers of [{ 'accept-wait': '30' }, { 'accept-wait': [], prefer: 'wait=30' }]) {
+        const topic = await world.topic();
+        const address = await follow(world, topic, rel);
+        const waiting = await Promise.all(
+          client.bases.map((base) => world.startWaiting('GET', `${base}${address}`, { headers })),
+        );
+        const [posted] = await world.post(topic, ['news']);
+        for (const { answer } of waiting) {
+          const found = (await answer).expect(200);
+          assert.equal(found.text(), 'news');
+          assert.equal(client.store(found.headers['content-location'] ?? ''), posted);
+          assert.equal(found.headers['preference-applied'], 'prefer' in headers ? 'wait=30' : undefined);
+        }
+      }
+    });
+
+    it(`A9 ${rel} gives what is there at once, and 204 with the links when nothing comes`, async () => {
+      const topic = await world.topic();
+      const address = await follow(world, topic, rel);
+      const none = (await client.get(address, { headers: { 'accept-wait': '0.1' } })).expect(204);
+      for (const each of ['first', 'last', 'next']) assert.ok(none.has(each), each);
+      await world.post(topic, ['news']);
+      const there = await client.get(address, { headers: { 'accept-wait': '60' }, timeout: 30_000 });
+      assert.equal(there.expect(200).text(), 'news');
+    });
+
+    it(`A9 an Accept-Wait that cannot be read is 400 at ${rel}, too`, async () => {
+      const topic = await world.topic();
+      await world.post(topic, ['news']);
+      const address = await follow(world, topic, rel);
+      for (const wait of ['long', '-1', '']) {
+        for (const accept of ['*/*', 'text/event-stream']) {
+          expectProblem(await client.get(address, { headers: { 'accept-wait': wait, accept } }), 400);
+        }
+      }
+    });
+  }
 }

@@ -25,13 +25,15 @@ export interface Destination extends DestinationRecord {
   readonly limits: { readonly length?: number; readonly bytes?: number } | undefined;
   /** Takes the dead messages of other queues: they can be sent back from here, and do not die again. */
   readonly isDeadLetter: boolean;
+  /** What the store knows of that: dead messages came here, or another queue names it for its own. */
+  readonly isForDead: boolean;
 }
 
-export function makeDestination(record: DestinationRecord, wasDeadLetter: boolean): Destination {
+export function makeDestination(record: DestinationRecord, isForDead: boolean): Destination {
   const { kind, name, settings } = record;
-  const isDeadLetter = isDeadLetterQueue(kind, name, settings, wasDeadLetter);
+  const isDeadLetter = isDeadLetterQueue(kind, name, settings, isForDead);
   const effective = effectiveSettings(kind, name, settings, isDeadLetter);
-  return { ...record, isDeadLetter, effective, limits: limitsOf(effective) };
+  return { ...record, isForDead, isDeadLetter, effective, limits: limitsOf(effective) };
 }
 
 function limitsOf({ 'max-length': length, 'max-bytes': bytes }: EffectiveSettings): Destination['limits'] {

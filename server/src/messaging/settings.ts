@@ -132,10 +132,18 @@ export function refuseChain(detail: string): never {
   });
 }
 
-/** A queue that was used as a dead-letter queue stays one, until it has one itself, which it can when nobody names it. */
-export function isDeadLetterQueue(kind: DestinationKind, name: string, settings: Settings, wasUsed: boolean): boolean {
+/**
+ * A queue is a dead-letter queue while another names it. Once it was used as one it stays one, until it has one itself, which it
+ * can when nobody names it.
+ */
+export function isDeadLetterQueue(
+  kind: DestinationKind,
+  name: string,
+  settings: Settings,
+  isForDead: boolean,
+): boolean {
   if (kind === 'topic' || settings['dead-letter'] !== undefined) return false;
-  return wasUsed || isNamedDead(name);
+  return isForDead || isNamedDead(name);
 }
 
 /** The settings with their defaults, as they are shown. A dead-letter queue has neither deliveries nor a dead letter. */

@@ -10,22 +10,29 @@ test('verdicts in the words of a form and in the kinds of JSON', () => {
   assert.deepEqual(readVerdict({ extend: '60' }), { kind: 'extend', by: 60 });
 });
 
-test('what is neither one nor the other, or goes with nothing, is refused', () => {
+test('what says nothing of the delivery cannot be read as a verdict', () => {
+  for (const fields of [{}, { worker: 'seven' }, { delay: '5' }]) {
+    assert.throws(() => readVerdict(fields), { code: 'bad-body' }, JSON.stringify(fields));
+  }
+});
+
+test('what says both, goes with nothing or has a value that is none is wrong', () => {
   for (const fields of [
-    {},
+    { delay: 'soon' },
     { acknowledge: 'true', extend: '5' },
     { acknowledge: 'true', delay: '5' },
     { acknowledge: 'perhaps' },
     { extend: '0' },
     { acknowledge: ['true'] },
+    { acknowledge: '' },
   ]) {
-    assert.throws(() => readVerdict(fields), { code: 'bad-body' }, JSON.stringify(fields));
+    assert.throws(() => readVerdict(fields), { code: 'invalid' }, JSON.stringify(fields));
   }
 });
 
 test('a misspelt name is told, and one that means something else is left alone', () => {
   assert.throws(() => readVerdict({ acknowledge: 'false', dealy: '60' }), {
-    code: 'bad-body',
+    code: 'invalid',
     message: 'dealy is not known here; delay is',
   });
   assert.throws(() => readVerdict({ acknowlege: 'true' }), { message: 'acknowlege is not known here; acknowledge is' });

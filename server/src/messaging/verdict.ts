@@ -1,4 +1,7 @@
-/** What a receiver may say of a delivery (A15), read from a form, JSON or XML. */
+/**
+ * What a receiver may say of a delivery (A15), read from a form, JSON or XML. As in every document a field that is wrong is 422;
+ * a body that says nothing of the delivery is 400.
+ */
 import { boolean, type Kind, secondsUpTo } from '../kinds.ts';
 import { Problem, pointerTo, shown } from '../problems.ts';
 import { slipOf } from '../slips.ts';
@@ -12,13 +15,17 @@ const delay = secondsUpTo(LONGEST_DELAY);
 
 const NAMES = ['acknowledge', 'extend', 'delay'];
 
+const saysSomething = ({ acknowledge, extend }: Readonly<Record<string, unknown>>): boolean =>
+  acknowledge !== undefined || extend !== undefined;
+
 /** A delay that is misspelt would not happen, and nobody would know. */
 function refuseSlips(fields: Readonly<Record<string, unknown>>): void {
   for (const given of Object.keys(fields)) {
     const meant = NAMES.includes(given) ? undefined : slipOf(given, NAMES);
     if (meant === undefined) continue;
     const detail = `is not known here; ${meant} is`;
-    throw new Problem('bad-body', `${shown(given)} ${detail}`, { errors: [{ pointer: pointerTo(given), detail }] });
+    const code = saysSomething(fields) ? 'invalid' : 'bad-body';
+    throw new Problem(code, `${shown(given)} ${detail}`, { errors: [{ pointer: pointerTo(given), detail }] });
   }
 }
 
@@ -29,12 +36,13 @@ export function readVerdict(fields: Readonly<Record<string, unknown>>): Verdict 
   const later = read('delay', delay);
   if ((acknowledge === undefined) === (by === undefined)) {
     throw new Problem(
-      'bad-body',
+      saysSomething(fields) ? 'invalid' : 'bad-body',
       'send either acknowledge=true, acknowledge=false (with an optional delay) or extend=SECONDS',
     );
   }
   if (later !== undefined && acknowledge !== false) {
-    throw new Problem('bad-body', 'delay goes with acknowledge=false only');
+    const detail = 'goes with acknowledge=false only';
+    throw new Problem('invalid', `delay ${detail}`, { errors: [{ pointer: '/delay', detail }] });
   }
   if (by !== undefined) return { kind: 'extend', by };
   return acknowledge ? { kind: 'acknowledge' } : { kind: 'return', delay: later ?? 0 };
@@ -45,6 +53,6 @@ export function readVerdict(fields: Readonly<Record<string, unknown>>): Verdict 
     const value = ['string', 'number', 'boolean'].includes(typeof given) ? kind.read(String(given)) : undefined;
     if (value !== undefined) return value;
     const detail = `must be ${kind.expected}`;
-    throw new Problem('bad-body', `${name} ${detail}`, { errors: [{ pointer: `/${name}`, detail }] });
+    throw new Problem('invalid', `${name} ${detail}`, { errors: [{ pointer: `/${name}`, detail }] });
   }
 }

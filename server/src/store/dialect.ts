@@ -28,4 +28,6 @@ export interface Dialect {
   readonly bytes: string;
   /** Text compared by its bytes. */
   readonly byteOrder: string;
+  /** Text compared as that of a column of which nothing is said. */
+  readonly plainOrder: string;
 }

@@ -9,33 +9,40 @@ interface DestinationRow {
   readonly kind: DestinationKind;
   readonly name: string;
   readonly settings: string;
-  readonly dead_letter: number;
+  readonly for_dead: number;
   readonly version: number;
   readonly created: number;
 }
 
-function toDestination({ id, kind, name, settings: text, dead_letter, version, created }: DestinationRow): Destination {
-  return makeDestination(
-    { id, kind, name, settings: JSON.parse(text) as Settings, version, created },
-    dead_letter === 1,
-  );
+function toDestination({ id, kind, name, settings: text, for_dead, version, created }: DestinationRow): Destination {
+  return makeDestination({ id, kind, name, settings: JSON.parse(text) as Settings, version, created }, for_dead === 1);
 }
 
-const DESTINATION = 'SELECT id, kind, name, settings, dead_letter, version, created FROM destination';
+/**
+ * Whether dead messages came to the queue or another one names it for them. The latter is looked up and not noted, so that it is
+ * true of a queue that is made after it was named, and no longer true when nobody names it. With a LIMIT and not by EXISTS, for
+ * which PostgreSQL may read all names there are.
+ */
+const forDead = ({ dialect }: Tx): string =>
+  `CASE WHEN dead_letter = 1 OR (kind = 'queue' AND (SELECT 1 FROM destination AS source
+     WHERE source.dead_letter_to = destination.name ${dialect.plainOrder} LIMIT 1) = 1) THEN 1 ELSE 0 END AS for_dead`;
+
+const destinations = (tx: Tx): string =>
+  `SELECT id, kind, name, settings, ${forDead(tx)}, version, created FROM destination`;
 
 export async function findDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
-  const row = await tx.get<DestinationRow>(`${DESTINATION} WHERE kind = $1 AND name = $2`, [kind, name]);
+  const row = await tx.get<DestinationRow>(`${destinations(tx)} WHERE kind = $1 AND name = $2`, [kind, name]);
   return row && toDestination(row);
 }
 
 export async function findDestinationById(tx: Tx, id: number): Promise<Destination | undefined> {
-  const row = await tx.get<DestinationRow>(`${DESTINATION} WHERE id = $1`, [id]);
+  const row = await tx.get<DestinationRow>(`${destinations(tx)} WHERE id = $1`, [id]);
   return row && toDestination(row);
 }
 
 /** Finds it and keeps others from changing or deleting it until the transaction ends. */
 export async function lockDestination(tx: Tx, kind: DestinationKind, name: string): Promise<Destination | undefined> {
-  const text = `${DESTINATION} WHERE kind = $1 AND name = $2 ${tx.dialect.forUpdate}`;
+  const text = `${destinations(tx)} WHERE kind = $1 AND name = $2 ${tx.dialect.forUpdate}`;
   const row = await tx.get<DestinationRow>(text, [kind, name]);
   return row && toDestination(row);
 }
@@ -43,7 +50,7 @@ export async function lockDestination(tx: Tx, kind: DestinationKind, name: strin
 export async function listDestinations(tx: Tx, kind: DestinationKind, page: Page): Promise<Destination[]> {
   const [comparison, order] = page.backwards ? ['<', 'DESC'] : ['>', 'ASC'];
   const rows = await tx.all<DestinationRow>(
-    `${DESTINATION} WHERE kind = $1 AND name ${comparison} $2 ORDER BY name ${order} LIMIT $3`,
+    `${destinations(tx)} WHERE kind = $1 AND name ${comparison} $2 ORDER BY name ${order} LIMIT $3`,
     [kind, page.key ?? '', page.limit + 1],
   );
   return rows.map(toDestination);
@@ -148,17 +155,22 @@ export async function countTopic(tx: Tx, id: number): Promise<number> {
 
 /** The destinations with these ids that still exist. */
 export async function destinationsById(tx: Tx, ids: readonly number[]): Promise<Map<number, Destination>> {
-  const rows = await tx.all<DestinationRow>(`${DESTINATION} WHERE id ${tx.dialect.inList('$1')}`, [
+  const rows = await tx.all<DestinationRow>(`${destinations(tx)} WHERE id ${tx.dialect.inList('$1')}`, [
     tx.dialect.list(ids),
   ]);
   return new Map(rows.map((row) => [row.id, toDestination(row)]));
 }
 
-/** The versions of those that still exist. */
-export async function versionsOf(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
-  const text = `SELECT id, version FROM destination WHERE id ${tx.dialect.inList('$1')}`;
-  const rows = await tx.all<{ id: number; version: number }>(text, [tx.dialect.list(ids)]);
-  return new Map(rows.map(({ id, version }) => [id, version]));
+export interface Presence {
+  readonly version: number;
+  readonly isForDead: boolean;
+}
+
+/** How those stand that still exist. */
+export async function presencesOf(tx: Tx, ids: readonly number[]): Promise<Map<number, Presence>> {
+  const text = `SELECT id, version, ${forDead(tx)} FROM destination WHERE id ${tx.dialect.inList('$1')}`;
+  const rows = await tx.all<{ id: number; version: number; for_dead: number }>(text, [tx.dialect.list(ids)]);
+  return new Map(rows.map(({ id, version, for_dead }) => [id, { version, isForDead: for_dead === 1 }]));
 }
 
 /**
@@ -180,6 +192,12 @@ export async function holdQueue(tx: Tx, fresh: DestinationRecord): Promise<Desti
  */
 export async function lockDeadLetterNames(tx: Tx): Promise<void> {
   await tx.get(`SELECT number FROM meta WHERE name = 'dead-letters' ${tx.dialect.forUpdate}`);
+}
+
+/** The queues of these names that exist. */
+export async function queueIds(tx: Tx, names: readonly string[]): Promise<number[]> {
+  const text = `SELECT id FROM destination WHERE kind = 'queue' AND name ${tx.dialect.inList('$1')}`;
+  return (await tx.all<{ id: number }>(text, [tx.dialect.list(names)])).map(({ id }) => id);
 }
 
 /** A queue that names this one for its dead letters, if there is any. */

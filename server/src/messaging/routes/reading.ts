@@ -9,9 +9,9 @@ import type { Request } from '../../http/request.ts';
 import { integer } from '../../kinds.ts';
 import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
-import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { Messaging } from '../messaging.ts';
+import type { Reading } from '../usecases/reading.ts';
 import { destinationLinks } from '../views/links.ts';
 import { FOR_BROWSERS } from '../views/messages.ts';
 import {
@@ -44,23 +44,23 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
   /** Says that messages which stood between are not retained any more. */
   const firstLink = (topic: Destination): Link => ({ rel: 'first', href: paths.first.href({ name: topic.name }) });
 
-  type Find = (topic: Destination) => Promise<StoredMessage | undefined>;
-
-  function end(word: 'first' | 'last', summary: string, find: Find): Operation {
+  function end(word: 'first' | 'last', summary: string, find: Reading['oldest']): Operation {
     return {
       summary,
+      headers: waitHeaders,
       produces: ['*'],
       gives: { 200: DELIVERY_FIELDS, 204: ['Link'] },
       answers: { 200: 'The message, with its own content', 204: 'The topic holds no message' },
-      problems: ['unknown-destination', 'bad-query'],
+      problems: ['unknown-destination', 'bad-header', 'bad-query', 'busy'],
       async handle(request) {
+        const wait = readWait(request, options.maxWait);
         const topic = await topicOf(request);
         if (request.query.has('max')) throw oneAtATime(topic, word);
         // Taken before the look, so that following `next` from a 204 misses nothing posted meanwhile.
         const links = destinationLinks(topic, { position: await reading.position(topic) });
-        const message = await find(topic);
+        const message = await find(topic, { wait, client: request });
         const views = message === undefined ? [] : [viewOf(messaging, topic, message, { state: 'available' })];
-        return answerWith(request, views, { several: false, links: () => links });
+        return answerWith(request, views, { several: false, links: () => links, wait });
       },
     };
   }
@@ -99,10 +99,12 @@ export function readingRoutes(messaging: Messaging, options: MessagingRouteOptio
   const oldest = end('first', summary, reading.oldest);
   const first: Operation = {
     ...oldest,
-    headers: { 'Last-Event-ID': 'the position to resume a stream at' },
+    headers: { ...waitHeaders, 'Last-Event-ID': 'the position to resume a stream at' },
     produces: ['*', EVENT_STREAM],
-    problems: ['unknown-destination', 'not-found', 'bad-query'],
+    problems: ['unknown-destination', 'not-found', 'bad-header', 'bad-query', 'busy'],
     async handle(request) {
+      // A stream waits for what comes anyway; what cannot be read is refused all the same.
+      readWait(request, options.maxWait);
       const topic = await topicOf(request);
       if (request.query.has('max')) throw oneAtATime(topic, 'first');
       const isStream = await wantsEvents(request, async () => (await reading.oldest(topic))?.contentType);

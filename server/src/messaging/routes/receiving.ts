@@ -57,18 +57,31 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
 
   type Asked = Awaited<ReturnType<typeof wantedOf>>;
 
+  /** Who takes sends nothing: what came here was meant for another link, and would be lost without a word. */
+  function refuseContent({ body }: Request, { queue: { name } }: Asked): void {
+    if (body.length === 0) return;
+    const detail = 'messages are taken here, by a request without a body; nothing was taken';
+    throw new Problem('bad-request', `${detail}. To post a message, follow post-message, which is linked`, {
+      links: [{ rel: 'post-message', href: paths.messages.queue.href({ name }) }],
+    });
+  }
+
   /** Nothing is looked up for an answer with messages: they are taken, and must arrive whatever fails meanwhile. */
   async function answer(request: Request, { queue, wanted, several }: Asked, views: readonly MessageView[]) {
     const context = views.length > 0 ? {} : { hasDeadLetter: await destinations.hasDeadLetter(queue) };
     return answerWith(request, views, { several, links: () => destinationLinks(queue, context), wait: wanted.wait });
   }
 
+  const takingProblems = [...common.problems, 'bad-request'] as const;
+
   const receivingOperations: Record<'GET' | 'POST', Operation> = {
     POST: {
       ...common,
       summary: 'Take the oldest message off the queue for good',
+      problems: takingProblems,
       async handle(request) {
         const asked = await wantedOf(request);
+        refuseContent(request, asked);
         const { queue, wanted } = asked;
         const taken = await receiving.receive(queue, wanted, request);
         const state = wanted.transaction === undefined ? 'acknowledged' : 'leased';
@@ -96,8 +109,10 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
   const poll: Operation = {
     ...common,
     summary: 'Lease the next message: it is hidden from others until acknowledged or until the lease is over',
+    problems: takingProblems,
     async handle(request) {
       const asked = await wantedOf(request);
+      refuseContent(request, asked);
       const { queue, wanted } = asked;
       const taken = await receiving.poll(queue, wanted, request);
       // What a transaction holds is acknowledged by its commit, and by nothing else.

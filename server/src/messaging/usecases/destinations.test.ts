@@ -4,6 +4,7 @@ import { freshDatabase } from '../../../../testing/databases.ts';
 import { temporaryFolder } from '../../../../testing/folders.ts';
 import { openPostgres } from '../../store/postgres/postgres.ts';
 import { openSqlite } from '../../store/sqlite/sqlite.ts';
+import { insertDestination } from '../queries/destinations.ts';
 import { createDestinations } from './destinations.ts';
 
 test('what is deleted in the moment it is made is not remembered', async () => {
@@ -48,11 +49,41 @@ test('a change by another node is noticed, though nobody told of it; what is in 
 
   await store.transaction((tx) => tx.run(`UPDATE destination SET version = version + 1 WHERE name = 'queue-7'`));
   await store.transaction((tx) => tx.run(`DELETE FROM destination WHERE name = 'queue-8'`));
+  // Named as a dead-letter queue: nothing of it is written, but it is another queue now.
+  const naming = { 'dead-letter': 'queue-9' };
+  const fresh = {
+    id: store.nextId(),
+    kind: 'queue',
+    name: 'naming',
+    settings: naming,
+    version: 1,
+    created: 1,
+  } as const;
+  await store.transaction((tx) => insertDestination(tx, fresh));
   statements.length = 0;
   await destinations.refresh();
   assert.equal(statements.length, 1);
   assert.deepEqual(
     remembered(),
-    names.filter((name) => name !== 'queue-7' && name !== 'queue-8'),
+    names.filter((name) => !['queue-7', 'queue-8', 'queue-9'].includes(name)),
   );
+  assert.equal((await destinations.get('queue', 'queue-9')).isDeadLetter, true);
+});
+
+test('a dead-letter queue that was named and never used is one after a restart, too', async () => {
+  const folder = temporaryFolder();
+  for (const isFirst of [true, false]) {
+    const store = await openSqlite(folder);
+    try {
+      const destinations = createDestinations(store);
+      if (isFirst) {
+        await destinations.create('queue', 'letters', {});
+        await destinations.create('queue', 'jobs', { 'dead-letter': 'letters' });
+      }
+      assert.equal((await destinations.get('queue', 'letters')).isDeadLetter, true);
+      assert.equal((await destinations.get('queue', 'jobs')).isDeadLetter, false);
+    } finally {
+      await store.close();
+    }
+  }
 });

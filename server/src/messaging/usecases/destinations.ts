@@ -16,8 +16,9 @@ import {
   listDestinations,
   lockDeadLetterNames,
   lockDestination,
+  presencesOf,
+  queueIds,
   updateSettings,
-  versionsOf,
 } from '../queries/destinations.ts';
 import { type DestinationKind, refuseChain, type Settings } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
@@ -118,16 +119,17 @@ export function createDestinations(store: Store): Destinations {
     for (let from = 0; from < used.length; from += COMPARED_TOGETHER) {
       const some = used.slice(from, from + COMPARED_TOGETHER);
       const until = performance.now() + TRUST_MILLISECONDS;
-      const versions = await store.read((tx) =>
-        versionsOf(
+      const presences = await store.read((tx) =>
+        presencesOf(
           tx,
           some.map(({ destination }) => destination.id),
         ),
       );
       for (const entry of some) {
-        const { id, kind, name, version } = entry.destination;
+        const { id, kind, name, version, isForDead } = entry.destination;
         if (byId.get(id) !== entry) continue;
-        if (versions.get(id) === version) entry.until = until;
+        const present = presences.get(id);
+        if (present?.version === version && present.isForDead === isForDead) entry.until = until;
         else forget(kind, name);
       }
     }
@@ -169,6 +171,20 @@ export function createDestinations(store: Store): Destinations {
     if (target !== undefined) await lockDeadLetterNames(tx);
   }
 
+  /** The queues that became dead-letter queues, or may no longer be ones, by what a queue named before and names now. */
+  async function renamed(tx: Tx, before: Settings | undefined, after: Settings | undefined): Promise<number[]> {
+    const names = [before?.['dead-letter'], after?.['dead-letter']];
+    if (names[0] === names[1]) return [];
+    return queueIds(
+      tx,
+      names.filter((name) => name !== undefined),
+    );
+  }
+
+  /** Whether others name it, when it is made: it may be named before it is there. */
+  const isNamed = async (tx: Tx, kind: DestinationKind, name: string): Promise<boolean> =>
+    kind === 'queue' && (await deadLetterSource(tx, name)) !== undefined;
+
   /** Inserts it unless it is there; either way gives what is there afterwards. */
   async function insert(kind: DestinationKind, name: string, settings: Settings) {
     const fresh = { id: store.nextId(), kind, name, settings, version: 1, created: store.now() };
@@ -178,7 +194,8 @@ export function createDestinations(store: Store): Destinations {
       if (created) await refuseChains(tx, name, settings);
       if (created && kind === 'topic') await insertTopicPosition(tx, fresh.id);
       const present = created ? undefined : await findDestination(tx, kind, name);
-      return { created, destination: present ?? makeDestination(fresh, false) };
+      const destination = present ?? makeDestination(fresh, await isNamed(tx, kind, name));
+      return { created, destination, changed: created ? await renamed(tx, undefined, settings) : [] };
     });
   }
 
@@ -202,9 +219,11 @@ export function createDestinations(store: Store): Destinations {
     async create(kind, name, settings) {
       checkName(name, 'destination name');
       const since = changes;
-      const { created, destination } = await insert(kind, name, settings);
+      const { created, destination, changed } = await insert(kind, name, settings);
       if (!created) throw new Problem('destination-exists', `there is a ${kind} named ${name} already`);
-      return remember(destination, since);
+      remember(destination, since);
+      if (changed.length > 0) store.announce({ changed });
+      return destination;
     },
     async put(kind, name, settings, check) {
       checkName(name, 'destination name');
@@ -215,20 +234,22 @@ export function createDestinations(store: Store): Destinations {
         const present = await lockDestination(tx, kind, name);
         check(present);
         await refuseChains(tx, name, settings);
+        const changed = await renamed(tx, present?.settings, settings);
         if (present !== undefined) {
           await updateSettings(tx, present.id, settings);
           const record = { ...present, settings, version: present.version + 1 };
-          return { created: false, destination: makeDestination(record, present.isDeadLetter) };
+          const destination = makeDestination(record, present.isForDead);
+          return { created: false, destination, changed: [present.id, ...changed] };
         }
         const created = await insertDestination(tx, fresh);
         // Someone else made it since we looked: the job runs again from its beginning.
         if (!created) return undefined;
         if (kind === 'topic') await insertTopicPosition(tx, fresh.id);
-        return { created: true, destination: makeDestination(fresh, false) };
+        return { created: true, destination: makeDestination(fresh, await isNamed(tx, kind, name)), changed };
       });
       if (outcome === undefined) return this.put(kind, name, settings, check);
       const destination = remember(outcome.destination, since);
-      if (!outcome.created) store.announce({ changed: [destination.id] });
+      if (outcome.changed.length > 0) store.announce({ changed: outcome.changed });
       return { destination, created: outcome.created };
     },
     async remove({ kind, name }, force, check) {
@@ -244,10 +265,10 @@ export function createDestinations(store: Store): Destinations {
           );
         }
         await deleteDestination(tx, present.id);
-        return present;
+        return [present.id, ...(await renamed(tx, present.settings, undefined))];
       });
       forget(kind, name);
-      store.announce({ changed: [removed.id] });
+      store.announce({ changed: removed });
     },
     list: (kind, page) => store.read((tx) => listDestinations(tx, kind, page)),
     counts: ({ id, kind }) =>

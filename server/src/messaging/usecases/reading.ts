@@ -5,10 +5,16 @@
 
 import { MARK, type Sealer } from '../../ids.ts';
 import { Problem } from '../../problems.ts';
-import type { Store, StoredMessage } from '../../store/store.ts';
+import type { Store, StoredMessage, Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import { lastPosition, messagesAfter, newestMessage, oldestMessage } from '../queries/topics.ts';
 import { type Client, MAX_ANSWER_BYTES, type Waiting, type Wanted } from './waiting.ts';
+
+/** Who waits, and for how many seconds. */
+export interface Patience {
+  readonly wait: number;
+  readonly client: Client;
+}
 
 export interface Reading {
   /** The position behind the newest message, as clients see it. */
@@ -16,8 +22,9 @@ export interface Reading {
   positionOf(topic: Destination, message: StoredMessage): string;
   /** The position before all messages. */
   beginning(topic: Destination): string;
-  oldest(topic: Destination): Promise<StoredMessage | undefined>;
-  newest(topic: Destination): Promise<StoredMessage | undefined>;
+  /** The ends of a topic. With patience: while there is no message at all, the first that comes. */
+  oldest(topic: Destination, patience?: Patience): Promise<StoredMessage | undefined>;
+  newest(topic: Destination, patience?: Patience): Promise<StoredMessage | undefined>;
   /** What comes behind a position. `gap`: messages that stood between are not retained any more. */
   after(
     topic: Destination,
@@ -39,19 +46,31 @@ export function createReading(store: Store, waiting: Waiting, sealer: Sealer): R
    * Joins a look at the same place that was asked for in this turn of the event loop. Not an older one that is still
    * under way: it may not have seen what this reader has been told of since, on this node or another.
    */
-  function look(topic: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
-    const key = `${topic.id} ${position} ${max}`;
+  function join(key: string, look: (tx: Tx) => Promise<StoredMessage[]>): Promise<readonly StoredMessage[]> {
     const present = joinable.get(key);
     if (present !== undefined) return present;
-    const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
     const close = (): void => {
       if (joinable.get(key) === fresh) joinable.delete(key);
     };
-    const fresh = store.read((tx) => messagesAfter(tx, topic.id, position, limits)).finally(close);
+    const fresh = store.read(look).finally(close);
     joinable.set(key, fresh);
     setImmediate(close);
     return fresh;
   }
+
+  function look({ id }: Destination, position: number, max: number): Promise<readonly StoredMessage[]> {
+    const limits = { max, maxBytes: MAX_ANSWER_BYTES, now: store.now() };
+    return join(`${id} ${position} ${max}`, (tx) => messagesAfter(tx, id, position, limits));
+  }
+
+  const end =
+    (word: string, find: typeof oldestMessage): Reading['oldest'] =>
+    async (topic, patience) => {
+      const look = () => join(`${topic.id} ${word}`, (tx) => find(tx, topic.id, store.now()));
+      if (patience === undefined) return (await look())[0];
+      const { wait, client } = patience;
+      return (await waiting.waitFor(topic, { wait, taking: false }, client, look))[0];
+    };
 
   /** The word fits this topic alone: one of another would be read as a place that its reader was never at. */
   const wordOf = ({ name }: Destination, position: number): string =>
@@ -73,8 +92,8 @@ export function createReading(store: Store, waiting: Waiting, sealer: Sealer): R
     },
     beginning: (topic) => wordOf(topic, 0),
     positionOf: (topic, { position }) => wordOf(topic, position ?? 0),
-    oldest: async (topic) => (await store.read((tx) => oldestMessage(tx, topic.id, store.now())))[0],
-    newest: async (topic) => (await store.read((tx) => newestMessage(tx, topic.id, store.now())))[0],
+    oldest: end('oldest', oldestMessage),
+    newest: end('newest', newestMessage),
     async after(topic, word, { max, wait }, client) {
       const position = await open(topic, word);
       const messages = await waiting.waitFor(topic, { wait, taking: false }, client, () => look(topic, position, max));

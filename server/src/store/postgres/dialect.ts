@@ -15,4 +15,5 @@ export const postgresDialect: Dialect = {
   durableColumn: 'durable',
   bytes: 'BYTEA',
   byteOrder: 'COLLATE "C"',
+  plainOrder: 'COLLATE "default"',
 };

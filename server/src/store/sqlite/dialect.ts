@@ -17,5 +17,6 @@ export function sqliteDialect(nextArrival: string): Dialect {
     nextArrival,
     bytes: 'BLOB',
     byteOrder: '',
+    plainOrder: '',
   };
 }

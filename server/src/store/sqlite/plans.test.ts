@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../../testing/folders.ts';
 import { createPruner } from '../../duties/prune.ts';
 import { sweepDoomed } from '../../duties/sweep.ts';
 import type { Destination } from '../../messaging/destination.ts';
-import { countQueue, holdsMessages } from '../../messaging/queries/destinations.ts';
+import { countQueue, findDestination, holdsMessages, presencesOf } from '../../messaging/queries/destinations.ts';
 import { peekQueue, purgeChunk, withReadyMessages } from '../../messaging/queries/messages.ts';
 import { expireDue, lockDeadLetters, lockDue, nextDue } from '../../messaging/queries/redelivery.ts';
 import { postAlone } from '../post-alone.ts';
@@ -44,6 +44,21 @@ it('every statement on deliveries goes through an index', async (t) => {
     onDeliveries.filter((plan) => /SCAN \S*delivery\b/.test(plan)),
     [],
   );
+});
+
+it('who names a dead-letter queue is found by an index', async (t) => {
+  const store = await openSqlite(temporaryFolder());
+  t.after(() => store.close());
+  const plans: string[] = [];
+  await store.transaction(async (tx) => {
+    await findDestination(explained(tx, plans), 'queue', 'q');
+    await presencesOf(explained(tx, plans), [1]);
+  });
+  assert.equal(plans.length, 2);
+  for (const plan of plans) {
+    assert.match(plan, /SEARCH source USING (COVERING )?INDEX destination_dead_letter_to \(dead_letter_to=\?\)/);
+    assert.doesNotMatch(plan, /SCAN (source|destination)/);
+  }
 });
 
 /** Statements run as they are, and leave their plans. */
