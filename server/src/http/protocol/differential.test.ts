@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../../testing/properties.ts';
 import { type ReadRequest, readByNode, readByUs } from './wire.fixtures.ts';
 
 const SECONDS = 4;
