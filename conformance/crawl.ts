@@ -51,7 +51,8 @@ export async function crawl(world: World): Promise<Crawl> {
 /** The root of each node, and something of each kind, which is reached from the root but perhaps after many pages. */
 async function startingPoints(world: World): Promise<string[]> {
   const { client } = world;
-  const queue = await world.queue();
+  // What is polled stays leased while its page is looked at again and again.
+  const queue = await world.queue({ lease: 600 });
   const topic = await world.topic();
   // A name that ends so is a dead-letter queue.
   const dead = await world.address('queue', `${queue.name}.dead`);

@@ -34,6 +34,11 @@ export type World = {
   drain(queue: Queue): Promise<string[]>;
   /** Looks again and again at what comes about by itself and gives no signal. */
   until(what: string, look: () => Promise<boolean>): Promise<void>;
+  /**
+   * Does what has to be done within so many seconds of its beginning. Whoever was slower proves nothing by failing: it is
+   * done anew, with more time.
+   */
+  inTime<T>(seconds: number, attempt: (seconds: number) => Promise<T>): Promise<T>;
   /** Looks at a message until it is in this state: time alone brings it there. */
   untilState(message: Address, state: string): Promise<void>;
   /** Begins a request that waits (30 s unless told) and comes back when the service has it. */
@@ -49,6 +54,8 @@ export type World = {
 
 const MOST_DRAINED = 1000;
 const PATIENCE = 20_000;
+/** The most time for what has to be done in time, in seconds. */
+const LONGEST_TIME = 30;
 
 export function createWorld(client: Client): World {
   const run = `cf-${randomBytes(5).toString('hex')}`;
@@ -127,6 +134,16 @@ export function createWorld(client: Client): World {
       while (!(await look())) {
         if (performance.now() > deadline) throw new Error(`not within ${PATIENCE / 1000} s: ${what}`);
         await pause(20);
+      }
+    },
+    async inTime(seconds, attempt) {
+      for (let time = seconds; ; time *= 3) {
+        const begun = performance.now();
+        try {
+          return await attempt(time);
+        } catch (error) {
+          if (performance.now() - begun < time * 1000 || time > LONGEST_TIME) throw error;
+        }
       }
     },
     untilState: (message, state) =>

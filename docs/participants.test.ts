@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { eventually } from '../testing/eventually.ts';
 import { temporaryFolder } from '../testing/folders.ts';
 import { guardProcess } from '../testing/guard.ts';
 import { type Answer, request } from '../testing/http.ts';
+import { freePort } from '../testing/ports.ts';
 import { startWaypost, type WaypostProcess } from '../testing/waypost.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, 'participants.md'), 'utf8');
@@ -107,12 +106,3 @@ describe('the participant of docs/participants.md', () => {
     return transaction;
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

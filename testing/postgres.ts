@@ -1,13 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chownSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { guardFolder, guardProcess } from './guard.ts';
+import { freePort } from './ports.ts';
 import { type Account, binariesFor, unprivilegedAccount } from './postgres-binaries.ts';
 import { type Tail, tailOf } from './tail.ts';
 
@@ -178,22 +177,6 @@ async function startSomewhere(
       const taken = error instanceof Error && error.message.includes('Address already in use');
       if (!taken || attempt === PORT_ATTEMPTS) throw error;
     }
-  }
-}
-
-/** A port below those the system hands out for outgoing connections, so that it stays free during a restart. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 15_000 + Math.floor(Math.random() * 15_000);
-    const probe = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!free) continue;
-    probe.close();
-    await once(probe, 'close');
-    return port;
   }
 }
 

@@ -71,9 +71,12 @@ export function messageResource(world: World): void {
   });
 
   it('A11 the state follows the message: delayed, available, acknowledged', async () => {
-    const queue = await world.queue();
-    const [address = ''] = await world.post(queue, ['x'], { delay: 2 });
-    assert.equal(stateOf(await client.get(address)), 'delayed');
+    const { queue, address } = await world.inTime(1, async (delay) => {
+      const delaying = await world.queue();
+      const [posted = ''] = await world.post(delaying, ['x'], { delay });
+      assert.equal(stateOf(await client.get(posted)), 'delayed');
+      return { queue: delaying, address: posted };
+    });
     await world.untilState(address, 'available');
     (await client.post(queue.receiving, { headers: { 'accept-wait': '20' } })).expect(200);
     const received = await client.get(address);

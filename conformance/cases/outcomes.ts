@@ -11,11 +11,14 @@ export function outcomes(world: World): void {
   const remote = createParticipants();
   after(() => remote.close());
 
-  async function cast(timeout?: string): Promise<{ transaction: Transaction; a: Participant; b: Participant }> {
-    const [a, b] = [await remote.participant('a'), await remote.participant('b')];
-    const transaction = await manager.begin(timeout);
-    (await manager.register(transaction, [a.uri, b.uri])).expect(201);
-    return { transaction, a, b };
+  /** Two that take part in a transaction which has so many seconds. */
+  function cast(timeout = 30): Promise<{ transaction: Transaction; a: Participant; b: Participant }> {
+    return world.inTime(timeout, async (seconds) => {
+      const [a, b] = [await remote.participant('a'), await remote.participant('b')];
+      const transaction = await manager.begin(`${Math.round(seconds * 1000)}`);
+      (await manager.register(transaction, [a.uri, b.uri])).expect(201);
+      return { transaction, a, b };
+    });
   }
   const states = (...participants: Participant[]) => participants.map(({ state }) => state);
 
@@ -79,7 +82,7 @@ export function outcomes(world: World): void {
   });
 
   it('B5 one is unreachable in phase one: rolled back when the timeout is over', async () => {
-    const { transaction, a, b } = await cast('1500');
+    const { transaction, a, b } = await cast(1.5);
     b.trick('prepared', ['lost'], true);
     await rolledBack(transaction);
     await world.until('the other is rolled back', async () => a.state === 'rolled-back');
@@ -88,7 +91,7 @@ export function outcomes(world: World): void {
   });
 
   it('B5 one is slow beyond the timeout: rolled back, and told so', async () => {
-    const { transaction, a, b } = await cast('1000');
+    const { transaction, a, b } = await cast(1);
     b.trick('prepared', ['silent']);
     await rolledBack(transaction);
     await world.until('both are rolled back', async () => states(a, b).every((state) => state === 'rolled-back'));
@@ -101,6 +104,7 @@ export function outcomes(world: World): void {
     assert.equal(answer.headers['preference-applied'], 'wait=1');
     assert.ok(answer.headers['retry-after']);
     assert.equal(world.client.store(answer.headers.location ?? ''), transaction.address);
+    await world.until('it is decided', async () => b.seen.includes('committed'));
     assert.equal(await manager.stateOf(transaction), 'committing');
     b.release();
     assert.equal(await manager.ended(transaction), 'committed');
@@ -195,7 +199,7 @@ export function outcomes(world: World): void {
   });
 
   it('B2 the timeout is over before the commit: rolled back by itself', async () => {
-    const { transaction, a, b } = await cast('PT0.3S');
+    const { transaction, a, b } = await cast(0.3);
     assert.equal(await manager.ended(transaction), 'rolled-back');
     assert.deepEqual(states(a, b), ['rolled-back', 'rolled-back']);
     expectProblem(await manager.commit(transaction), 409);

@@ -37,10 +37,15 @@ export function redelivery(world: World): void {
     assert.deepEqual(textsOf((await client.post(at, { query: { max: 3 } })).expect(200)), ['a', 'b', 'c']);
     await world.post(queue, ['d']);
     await world.until('all are back', async () => (await countsOf(client, queue)).available === 4);
+    // A node may learn of it a moment later than it can be counted: who is given a message that comes first looks there.
+    for (const base of client.bases) {
+      const query = { priority: 9 };
+      (await client.post(`${base}${queue.address}`, { query, body: 'first' })).expect(204);
+    }
     const parts = partsOf((await client.post(at, { query: { max: 10 } })).expect(200));
     assert.deepEqual(
       parts.map(({ body, headers }) => `${body} ${headers['delivery-count']}`),
-      ['a 2', 'b 2', 'c 2', 'd 1'],
+      [...client.bases.map(() => 'first 1'), 'a 2', 'b 2', 'c 2', 'd 1'],
     );
   });
 
@@ -100,10 +105,12 @@ export function redelivery(world: World): void {
   });
 
   it('A16 a leased message whose ttl runs out can still be acknowledged, but is not delivered again', async () => {
-    const queue = await world.queue({ lease: 600 });
-    await world.post(queue, ['short'], { ttl: 1 });
-    const { message, acknowledgement } = await poll(world, queue);
-    const [later = ''] = await world.post(await world.queue(), ['later'], { ttl: 1 });
+    const { queue, message, acknowledgement, ttl } = await world.inTime(1, async (seconds) => {
+      const leasing = await world.queue({ lease: 600 });
+      await world.post(leasing, ['short'], { ttl: seconds });
+      return { queue: leasing, ...(await poll(world, leasing, 0)), ttl: seconds };
+    });
+    const [later = ''] = await world.post(await world.queue(), ['later'], { ttl });
     await world.until('its time is over', async () => (await stateOf(client, later)) === 'expired');
     assert.equal(await stateOf(client, message), 'leased', 'a lease is good until it is over');
     (await settle(client, acknowledgement, { acknowledge: 'true' })).expect(204);

@@ -103,13 +103,15 @@ export function waiting(world: World): void {
   });
 
   it('A9 one message wakes one waiter', async () => {
-    const queue = await world.queue();
-    const headers = { 'accept-wait': '2' };
-    const exchanges = [];
-    for (let i = 0; i < 3; i++) exchanges.push(await world.startWaiting('POST', queue.receiving, { headers }));
-    await world.post(queue, ['only']);
-    const answers = await Promise.all(exchanges.map(({ answer }) => answer));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 204, 204]);
+    await world.inTime(2, async (seconds) => {
+      const queue = await world.queue();
+      const headers = { 'accept-wait': `${seconds}` };
+      const exchanges = [];
+      for (let i = 0; i < 3; i++) exchanges.push(await world.startWaiting('POST', queue.receiving, { headers }));
+      await world.post(queue, ['only']);
+      const answers = await Promise.all(exchanges.map(({ answer }) => answer));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 204, 204]);
+    });
   });
 
   it('A9 each waiter gets a message of its own', async () => {

@@ -110,8 +110,8 @@ export function createAftermath(nodes: readonly CrashNode[], random: Random, led
       );
     },
     look: () =>
-      each(ledger.toLookAt(), async (client, { key, location = '' }) => {
-        const answer = await client.send(location, {});
+      each(ledger.toLookAt(), async (client, { key, address }) => {
+        const answer = await client.send(address, {});
         if (answer === undefined) return;
         const { status, headers } = answer;
         ledger.looked(key, { status, state: headers['message-state'], whole: keyOf(answer.text()) === key });

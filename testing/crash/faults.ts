@@ -14,6 +14,9 @@ export function isTaken({ place, location, receipts, look }: Entry): boolean {
   return look !== undefined && look.status === 200 && look.whole && look.state === 'acknowledged';
 }
 
+/** Where it is: told by the answer to its sender, or to whoever it was handed out to. */
+export const addressOf = ({ location, deliveries }: Entry): string | undefined => location ?? deliveries[0]?.location;
+
 const nameOf = ({ key, way, place }: Entry): string => `${key} (${way} to ${place.path})`;
 
 /** What is impossible about one message. */
@@ -61,10 +64,12 @@ function faultsOfLeased(entry: Entry): string[] {
 const isStored = ({ location, receipts, deliveries, burials }: Entry): boolean =>
   location !== undefined || receipts.length + deliveries.length + burials.length > 0;
 
-function describe({ location, look }: Entry): string {
-  if (look === undefined) return `nobody has it and nobody looked at ${location}`;
+function describe(entry: Entry): string {
+  const { look } = entry;
+  const address = addressOf(entry);
+  if (look === undefined) return `nobody has it and nobody looked at ${address}`;
   const body = look.whole || look.status !== 200 ? '' : ', with another body';
-  return `${location} says ${look.status} ${look.state ?? ''}${body}`;
+  return `${address} says ${look.status} ${look.state ?? ''}${body}`;
 }
 
 /** More messages vanished from a queue than the receives under way at the kills could have taken. */

@@ -220,6 +220,18 @@ test('an acknowledgement without an answer counts when the message says so', () 
   assert.equal(ledger.summary().unsure, 1);
 });
 
+test('such a message whose post had no answer either is looked at where it was handed out', () => {
+  const ledger = createLedger();
+  ledger.sent('post', LEASED, 'a');
+  assert.deepEqual(ledger.toLookAt(), []);
+  ledger.delivered('q', '/q/a', bodyOf('a'), 1);
+  ledger.unsure('a');
+  assert.deepEqual(ledger.toLookAt(), [{ key: 'a', address: '/q/a' }]);
+  assert.match(ledger.faults().join(), /is lost after 1 deliveries: nobody has it and nobody looked at \/q\/a$/);
+  ledger.looked('a', ACKNOWLEDGED);
+  assert.deepEqual(ledger.faults(), []);
+});
+
 test('a leased message that says it is acknowledged, though nobody did that, is lost', () => {
   const ledger = posted('a', 'post', 'leased');
   ledger.looked('a', ACKNOWLEDGED);

@@ -3,7 +3,7 @@
  * nothing of HTTP or processes: the load writes down what it saw, and `faults` tells what of it is impossible.
  */
 import { keyOf } from './bodies.ts';
-import { type Cut, faultsOfEntries, isTaken } from './faults.ts';
+import { addressOf, type Cut, faultsOfEntries, isTaken } from './faults.ts';
 import type { Place } from './places.ts';
 import { createReadings } from './readings.ts';
 
@@ -90,7 +90,7 @@ export type Ledger = {
   /** Something that is wrong by itself, whatever else happened. */
   wrong(what: string): void;
   /** The messages whose own addresses tell what became of them: stored, and no answer told how they ended. */
-  toLookAt(): Entry[];
+  toLookAt(): { key: string; address: string }[];
   entries(destination?: string): Entry[];
   faults(): string[];
   summary(): Summary;
@@ -206,10 +206,12 @@ export function createLedger(): Ledger {
     },
     wrong: (what) => void wrong.push(what),
     toLookAt: () =>
-      [...entries.values()].filter(
-        ({ location, receipts, acknowledged, burials }) =>
-          location !== undefined && receipts.length === 0 && acknowledged === undefined && burials.length === 0,
-      ),
+      [...entries.values()].flatMap((entry) => {
+        const { key, receipts, acknowledged, burials } = entry;
+        const address = addressOf(entry);
+        if (address === undefined || receipts.length > 0 || acknowledged !== undefined || burials.length > 0) return [];
+        return { key, address };
+      }),
     entries: (destination) =>
       [...entries.values()].filter(({ place }) => destination === undefined || place.path === destination),
     faults: () => [...wrong, ...faultsOfEntries([...entries.values()], cuts), ...readings.faults(entries)],

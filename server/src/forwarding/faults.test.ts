@@ -111,12 +111,9 @@ forEachEngine('faults of targets', (engine) => {
         assert.equal(found.counters.failed, 0);
       }),
       t.test('refuses connections', async () => {
-        const closed = createServer();
-        await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
-        const { port } = closed.address() as { port: number };
-        await new Promise((resolve) => closed.close(resolve));
         const topic = await service.topic();
-        const subscriber = await topic.register('post-message-once', `http://127.0.0.1:${port}/once`);
+        // Nobody listens there. A port that was just closed may be given to another test.
+        const subscriber = await topic.register('post-message-once', 'http://127.0.0.1:9/once');
         await topic.post('one');
         const found = await until(subscriber, 'it has failed twice', ({ tries = 0 }) => tries >= 2);
         assert.equal(found.state, 'retrying');
@@ -327,7 +324,8 @@ forEachEngine('faults of targets', (engine) => {
       await until(fromQueue, 'it is dead', ({ counters }) => counters.dead === 1);
       const stopped = await until(fromTopic, 'it is disabled', isState('disabled'));
       assert.match(stopped.reason ?? '', /not delivered in \d+ tries/);
-      assert.ok(stopped.attempts.length >= 3);
+      // The first, and one when patience ends; a slow machine may have no time for those between.
+      assert.ok(stopped.attempts.length >= 2);
     } finally {
       await waypost.stop();
       await database.drop();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { readAtomFeed } from './atom.ts';
 import { type AtomMessage, WAYPOST, type WrittenContent, writeContent } from './atom-content.ts';
 import { ATOM, parseXml, renderXml, type XmlNode } from './xml.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { createByteQueue } from './byte-queue.ts';
 
 test('a queue holds what was pushed and not yet dropped', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { readMediaType, readParameters, readQuoted, readToken, splitList } from './field-reader.ts';
 
 test('a list is split at the commas outside quotes', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { FormError, parseForm } from './forms.ts';
 
 const read = (text: string) => [...parseForm(Buffer.from(text))];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { Problem } from '../problems.ts';
 import { memberGivenTwice, parseJson } from './json.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { formatLinks, formatOwnLink, type Link, LinkError, parseLinks, resolveTarget } from './links.ts';
 import { resource } from './resource.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../testing/properties.ts';
 import { chooseMediaType, prefersNamed, wantsNamed } from './negotiation.ts';
 
 const transaction = ['application/tx+xml', 'application/json', 'application/xml'];

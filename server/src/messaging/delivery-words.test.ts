@@ -28,7 +28,9 @@ test('the word of a delivery is read at its message and queue only, and any slip
       assert.equal(tokenOf(queue, 'id', word.slice(0, at) + word.slice(at + 1)), undefined, `without letter ${at}`);
     }
     assert.equal(tokenOf(queue, 'id', `${word.slice(0, MARK)}0${word.slice(MARK)}`), undefined);
-    assert.equal(tokenOf(queue, 'id', word.toUpperCase()), undefined);
+    // One without letters, of which chance makes one in a thousand, has no other spelling.
+    const shouted = word.toUpperCase();
+    if (shouted !== word) assert.equal(tokenOf(queue, 'id', shouted), undefined);
     // As the version before wrote it.
     assert.equal(tokenOf(queue, 'id', sealer.seal(queue.id).slice(-MARK) + token.toString(36)), token);
   }

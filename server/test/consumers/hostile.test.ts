@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import fc from 'fast-check';
 import { forEachEngine } from '../../../testing/engines.ts';
+import { fc } from '../../../testing/properties.ts';
 import { parseXml, renderXml } from '../../src/http/xml.ts';
 import { type ConsumerJson, clientOf, type EntitlementJson, openService, type Service } from './service.ts';
 

@@ -125,9 +125,29 @@ export const settle = (node: Messaging, queue: Destination, message: ClaimedMess
 export const ACKNOWLEDGE: Verdict = { kind: 'acknowledge' };
 export const RETURN: Verdict = { kind: 'return', delay: 0 };
 
-/** The steps of both nodes' redelivery duties, at once, until nothing more is due. */
+/** The steps of both nodes' redelivery duties, at once, until nothing more is due and both nodes know. */
 export async function redeliver(nodes: Nodes): Promise<void> {
   await race([0, 1].map((turn) => () => redeliverOn(nodes.node(turn))));
+  await hearEachOther(nodes);
+}
+
+/**
+ * Comes back when every node has heard all that was announced until now. Until then a claim may start behind what another
+ * node has just made available, and find it a little later: that is promised, but not what the races are about.
+ */
+async function hearEachOther({ stores }: Nodes): Promise<void> {
+  const mark = stores[0]?.nextId() ?? 0;
+  const heard = stores.map((store) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let missing = stores.length;
+    // News of one node comes in its order, so its mark comes last; each node hears its own, too.
+    store.listen(({ changed, everything }) => {
+      if ((everything || changed?.includes(mark)) && --missing === 0) resolve();
+    });
+    return promise;
+  });
+  for (const store of stores) store.announce({ changed: [mark] });
+  await Promise.all(heard);
 }
 
 export async function redeliverOn(node: Messaging): Promise<void> {

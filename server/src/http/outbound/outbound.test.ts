@@ -192,6 +192,7 @@ test('what was given up while it waited for a connection is never sent', async (
   });
   const { send } = outbound(t, { connectionsPerHost: 1 });
   const first = send({ method: 'POST', url: `${url}/first` });
+  while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await assert.rejects(send({ method: 'POST', url: `${url}/second`, timeout: 100 }), failsWith('timeout'));
   const third = send({ method: 'POST', url: `${url}/third` });
   waiting.shift()?.end();

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { readByNode, readByUs } from './wire.fixtures.ts';
+import { fc } from '../../../../testing/properties.ts';
+import { type ReadRequest, readByNode, readByUs } from './wire.fixtures.ts';
 
 const SECONDS = 4;
 
@@ -181,18 +181,21 @@ const TAB_BEHIND_CODING = /transfer-encoding:[^\r\n]*\t\r\n/i;
 
 /**
  * We read a later minor version as HTTP/1.1 (RFC 9110, section 6.2), the runtime refuses it: it is shown the same bytes with
- * the version it knows. Changes may make content of a request line; there the same is done to what we have read.
+ * the version it knows. Changes may make content or a field of a request line, so what both have read is compared without
+ * that difference, wherever it stands.
  */
-const asKnownVersion = (text: string): string => text.replaceAll(/ HTTP\/1\.[2-9]/g, ' HTTP/1.1');
+const asKnownVersion = (text: string): string => text.replaceAll(/HTTP\/1\.[2-9]/g, 'HTTP/1.1');
+const asKnown = (requests: readonly ReadRequest[]): ReadRequest[] =>
+  JSON.parse(asKnownVersion(JSON.stringify(requests)));
 
 test('what we take for requests is the same to the parser of the runtime', async () => {
   await fc.assert(
     fc.asyncProperty(bytes, async (all) => {
       fc.pre(!TAB_BEHIND_CODING.test(all.toString('latin1')));
-      const read = await readByUs([all]);
-      const ours = read.map((each) => ({ ...each, body: asKnownVersion(each.body) }));
-      const theirs = await readByNode([Buffer.from(asKnownVersion(all.toString('latin1')), 'latin1')]);
-      assert.deepEqual(ours, theirs.slice(0, ours.length));
+      const ours = await readByUs([all]);
+      const shown = all.toString('latin1').replaceAll(/ HTTP\/1\.[2-9]/g, ' HTTP/1.1');
+      const theirs = await readByNode([Buffer.from(shown, 'latin1')]);
+      assert.deepEqual(asKnown(ours), asKnown(theirs.slice(0, ours.length)));
     }),
     bounded,
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { type FreshDatabase, freshDatabase } from '../../../../testing/databases.ts';
+import { fc } from '../../../../testing/properties.ts';
 import { createLink, type Link } from './link.ts';
 import { listEncoders } from './lists.ts';
 

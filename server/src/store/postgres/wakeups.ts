@@ -11,6 +11,7 @@ import type { Link } from './link.ts';
 import { decodeNews, encodeNews, type Outgoing, restAfter } from './news.ts';
 
 const CHANNEL = 'waypost';
+const LISTEN = `LISTEN ${CHANNEL}`;
 const BEAT = 5_000;
 /** A node that has heard of no other for this long is alone and saves its notifications. */
 const ALONE_AFTER = 3 * BEAT;
@@ -53,8 +54,8 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
   const stopping = new AbortController();
   const beat = setInterval(() => {
     hello();
-    // A connection that fell silent is noticed only by asking.
-    listening.query('SELECT 1').catch(() => {});
+    // A connection that fell silent is noticed only by asking. Asked so, the server goes on telling what it is for.
+    listening.query(LISTEN).catch(() => {});
   }, BEAT);
   beat.unref();
 
@@ -150,7 +151,7 @@ export function createWakeups({ speaking, listening, waker, floors, log, notifyA
   }
 
   async function listen(): Promise<void> {
-    const { life } = await listening.query(`LISTEN ${CHANNEL}`);
+    const { life } = await listening.query(LISTEN);
     listened = life;
   }
 

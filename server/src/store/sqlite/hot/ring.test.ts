@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import fc from 'fast-check';
+import { fc } from '../../../../../testing/properties.ts';
 import { createRingMemory, createRingReader, createRingWriter, WORD } from './ring.ts';
 
 const SIZE = 64;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import fc from 'fast-check';
+import { fc } from '../../../../../testing/properties.ts';
 import { Problem } from '../../../problems.ts';
 import type {
   Claim,
