@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Answer, Options } from '../client.ts';
 import { expectProblem } from '../expect.ts';
-import { countsOf } from '../steps.ts';
+import { countsOf, follow, poll } from '../steps.ts';
 import { createManager, flight, type Transaction } from '../transactions.ts';
 import type { Destination, Queue, World } from '../world.ts';
 
@@ -213,7 +213,7 @@ export function transactionalMessages(world: World): void {
     assert.deepEqual(await world.drain(orders), []);
   });
 
-  it('B13 a transaction of another service is 422, one that is over 410, and nothing comes into being', async () => {
+  it('B13 a transaction of another service is 422, an unknown one 404, one that is over 410, and nothing comes into being', async () => {
     const queue = await world.queue();
     const over = await manager.begin();
     (await manager.end(over, 'rolled-back')).expect(200);
@@ -224,6 +224,7 @@ export function transactionalMessages(world: World): void {
       const headers = { link: `<${href}>; rel="transaction"` };
       expectProblem(await client.post(queue.address, { headers, body: 'x' }), status);
     }
+    expectProblem(await send('POST', queue.address, { ...over, address: `${over.address}x` }, { body: 'x' }), 404);
     expectProblem(await send('POST', queue.address, over, { body: 'x' }), 410);
     const unknown = await world.address('queue', world.name());
     expectProblem(await send('POST', unknown, over, { body: 'x' }), 410);
@@ -292,6 +293,18 @@ export function transactionalMessages(world: World): void {
     const refused = expectProblem(await client.post(`${base}${link}`, { headers: BATCH, body }), 422);
     assert.equal(refused.errors?.[0]?.pointer, '/2');
     (await client.post(queue.receiving)).expect(204);
+  });
+
+  it('B13 what is done at once is refused when it names a transaction, not done outside of it', async () => {
+    const queue = await world.queue();
+    await world.post(queue, ['x']);
+    const { acknowledgement, message } = await poll(world, queue);
+    const transaction = await manager.begin();
+    const verdict = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'acknowledge=true' };
+    expectProblem(await send('POST', acknowledgement, transaction, verdict), 422);
+    expectProblem(await send('DELETE', message, transaction), 422);
+    expectProblem(await send('POST', await follow(world, queue, 'purge'), transaction), 422);
+    assert.equal((await countsOf(client, queue)).leased, 1);
   });
 
   it('B13 a queue that was deleted meanwhile refuses the commit', async () => {

@@ -39,7 +39,7 @@ export interface ReservationOptions {
   readonly sealer: Sealer;
   readonly outbound: Outbound;
   /** The number of a transaction of this service, from its path. */
-  readonly transactionOf: (path: string) => number | undefined;
+  readonly transactionOf: (path: string) => number | null | undefined;
   /** The address of a reservation's transaction-state, and back. */
   readonly statePath: (kind: ReservationKind, word: string) => string;
   readonly ofStatePath: (path: string) => { kind: ReservationKind; word: string } | undefined;

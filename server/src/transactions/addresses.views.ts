@@ -7,7 +7,8 @@ export function createTransactionPaths(sealer: Sealer): TransactionPaths {
   const prefix = paths.transaction.template.replace('{transaction}', '');
   return {
     transactionOf(path) {
-      return path.startsWith(prefix) ? sealer.open(path.slice(prefix.length)) : undefined;
+      if (!path.startsWith(prefix)) return undefined;
+      return sealer.open(path.slice(prefix.length)) ?? null;
     },
     transactionPath: (id) => paths.transaction.href({ transaction: sealer.seal(id) }),
     messagesPath: (id) => paths.transactionMessages.href({ transaction: sealer.seal(id) }),

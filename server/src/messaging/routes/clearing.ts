@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
 import type { Messaging } from '../messaging.ts';
 import { destinationPath } from '../views/links.ts';
-import { AREA, nameOf } from './common.ts';
+import { AREA, nameOf, refuseTransaction } from './common.ts';
 import { purgedShape, redrivenShape } from './shapes.ts';
 
 const redriveQuery = {
@@ -36,8 +36,9 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     summary: 'Drop every message of the queue, also those that are delayed or leased',
     output: purgedShape,
     answers: { 200: 'How many were dropped' },
-    problems: ['unknown-destination'],
+    problems: ['unknown-destination', 'invalid'],
     async handle(request) {
+      refuseTransaction(request, 'purge');
       const queue = await destinations.look('queue', nameOf(request));
       return tell(queue.name, 'purge', { purged: await clearing.purge(queue) });
     },
@@ -48,8 +49,9 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     query: redriveQuery,
     output: redrivenShape,
     answers: { 200: 'How many were sent back, and which queues had no room for more' },
-    problems: ['unknown-destination', 'conflict', 'destination-full'],
+    problems: ['unknown-destination', 'conflict', 'destination-full', 'invalid'],
     async handle(request) {
+      refuseTransaction(request, 'redrive');
       const { max = Number.MAX_SAFE_INTEGER } = readQuery(request.query, redriveQuery);
       const queue = await destinations.look('queue', nameOf(request));
       if (!queue.isDeadLetter) throw new Problem('conflict', `${queue.name} is not a dead-letter queue`);

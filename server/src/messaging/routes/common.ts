@@ -4,6 +4,7 @@ import { type Link, readLinkField, resolveTarget } from '../../http/links.ts';
 import { prefersNamed } from '../../http/negotiation.ts';
 import type { Method, Route } from '../../http/operation.ts';
 import type { Request } from '../../http/request.ts';
+import { Problem } from '../../problems.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { MessageState } from '../message.ts';
@@ -43,6 +44,13 @@ export function transactionOf(request: Request): string | undefined {
   if (found === undefined) return undefined;
   const href = resolveTarget(found.href, request.base + request.path);
   return request.localPath(href) ?? href;
+}
+
+/** For what is done at once: to do it outside of the transaction that was named would be no kindness. */
+export function refuseTransaction(request: Request, what: string): void {
+  if (transactionOf(request) === undefined) return;
+  const detail = `${what} cannot be part of a transaction: messages are posted and taken in one; nothing was changed`;
+  throw new Problem('invalid', detail, { errors: [{ header: 'Link', detail }] });
 }
 
 /** What is shown of a message that belongs to a destination. */

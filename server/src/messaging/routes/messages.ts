@@ -11,7 +11,7 @@ import type { FoundMessage } from '../queries/messages.ts';
 import type { DestinationKind } from '../settings.ts';
 import { destinationPath, messagePath } from '../views/links.ts';
 import { messageResource, messageTag } from '../views/messages.ts';
-import { AREA, messageIdOf, nameOf, transactionOf, viewOf } from './common.ts';
+import { AREA, messageIdOf, nameOf, refuseTransaction, transactionOf, viewOf } from './common.ts';
 import { draftOf } from './draft.ts';
 import { MESSAGE_FIELDS } from './shapes.ts';
 
@@ -97,8 +97,9 @@ export function messageRoutes(messaging: Messaging): Route[] {
       summary: 'Take a message off its queue',
       answers: { 204: 'Gone' },
       headers: { 'If-Match': 'the ETag of the message: only as it was seen, when nobody has taken it since' },
-      problems: ['unknown-destination', 'unknown-message', 'message-gone', 'precondition-failed'],
+      problems: ['unknown-destination', 'unknown-message', 'message-gone', 'precondition-failed', 'invalid'],
       async handle(request) {
+        refuseTransaction(request, 'a removal');
         const queue = await destinations.look('queue', nameOf(request));
         await messaging.remove(queue, messageIdOf(request), (found) =>
           checkConditions(request, tagOf(found, messaging.now())),

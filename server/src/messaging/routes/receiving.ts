@@ -20,6 +20,7 @@ import {
   type MessagingRouteOptions,
   messageIdOf,
   nameOf,
+  refuseTransaction,
   SEVERAL_HELP,
   SEVERAL_TYPES,
   transactionOf,
@@ -156,6 +157,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       answers: { 204: 'Done, or done before' },
       problems: ['bad-body', 'unknown-message', 'message-gone', 'overtaken', 'already-acknowledged', 'invalid'],
       async handle(request) {
+        refuseTransaction(request, 'a verdict');
         const verdict = verdictOf(request);
         const name = nameOf(request);
         const queue = destinations.known('queue', name) ?? (await destinations.get('queue', name));

@@ -16,14 +16,16 @@ import type { LocalParticipant } from './participants.ts';
 export interface TransactionMessages extends Enlister, LocalParticipant {}
 
 export interface TransactionPaths {
-  /** The number of a transaction of this service, from its path. */
-  transactionOf(path: string): number | undefined;
+  /** The number of a transaction of this service, from its path. Null: it would be one of this service, but never was. */
+  transactionOf(path: string): number | null | undefined;
   transactionPath(transaction: number): string;
   /** The links by which an operator acts on a transaction and on participants that are stuck. */
   actionsFor(transaction: number, participants: readonly Pick<Participant, 'id' | 'uri'>[]): readonly Action[];
   /** The path under which the messages of a transaction are its participant. */
   messagesPath(transaction: number): string;
 }
+
+const unknown = (): Problem => new Problem('not-found', 'there is no such transaction');
 
 export function createTransactionMessages(
   store: Store,
@@ -74,10 +76,11 @@ export function createTransactionMessages(
           errors: [{ header: 'Link', detail: 'rel="transaction" must name a transaction of this service' }],
         });
       }
+      if (id === null) throw unknown();
       const participant = { id: store.nextId(), uri: messagesPath(id), kind: 'messages' };
       return store.transaction(async (tx) => {
         const transaction = await shareTransaction(tx, id);
-        if (transaction === undefined) throw new Problem('not-found', 'there is no such transaction');
+        if (transaction === undefined) throw unknown();
         checkOpen(transaction, store.now());
         const outcome = await job(tx, id);
         // Nothing taken, nothing posted: then there is nothing to take part with.
