@@ -6,13 +6,19 @@ import { type Load, startLoad } from './load.ts';
 import type { CrashNode } from './node.ts';
 import { type Random, seededRandom } from './random.ts';
 
-export type CrashOptions = { nodes: readonly CrashNode[]; kills: number; seed: number };
+export type CrashOptions = {
+  nodes: readonly CrashNode[];
+  /** At least so many. There are more, within bounds, as long as none of them has met something that one must meet. */
+  kills: number;
+  seed: number;
+};
 
 export type CrashReport = {
   /** Empty when all is well. */
   faults: string[];
   summary: Summary;
   kills: number;
+  /** How many of the starts were killed, too. */
   killedWhileStarting: number;
   /** The median start in milliseconds. */
   start: number;
@@ -20,6 +26,9 @@ export type CrashReport = {
 
 /** The longest a node lives between a start and its kill, in milliseconds. */
 const LONGEST_LIFE = 700;
+/** What kills have to meet, or the run proves little. */
+const MUST_MEET: readonly (keyof Summary)[] = ['retried', 'onceRepeated', 'cutReceives', 'redelivered'];
+const MOST_TIMES_MORE = 4;
 /** How many starts are killed, too, and within how many milliseconds. */
 const FAILED_STARTS = 0.2;
 const LONGEST_START = 350;
@@ -29,15 +38,18 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
   const ledger = createLedger();
   const load = startLoad(nodes, seededRandom(random.below(2 ** 32)), ledger);
   try {
-    const killedWhileStarting = await killAtRandom(nodes, kills, random);
+    const hasMetAll = (): boolean => {
+      const summary = ledger.summary();
+      return MUST_MEET.every((name) => summary[name] > 0);
+    };
+    const killed = await killAtRandom(nodes, kills, random, hasMetAll);
     await load.stop();
     await reckon(nodes, random, ledger, load);
     const starts = nodes.flatMap((node) => node.starts).sort((a, b) => a - b);
     return {
       faults: ledger.faults(),
       summary: ledger.summary(),
-      kills,
-      killedWhileStarting,
+      ...killed,
       start: Math.round(starts[Math.floor(starts.length / 2)] ?? 0),
     };
   } finally {
@@ -45,10 +57,15 @@ export async function crash({ nodes, kills, seed }: CrashOptions): Promise<Crash
   }
 }
 
-/** How many of the starts were killed, too. */
-async function killAtRandom(nodes: readonly CrashNode[], kills: number, random: Random): Promise<number> {
+async function killAtRandom(
+  nodes: readonly CrashNode[],
+  atLeast: number,
+  random: Random,
+  isEnough: () => boolean,
+): Promise<Pick<CrashReport, 'kills' | 'killedWhileStarting'>> {
+  let kills = 0;
   let killedWhileStarting = 0;
-  for (let count = 0; count < kills; count++) {
+  for (; kills < atLeast || (kills < MOST_TIMES_MORE * atLeast && !isEnough()); kills++) {
     // The moment of the kill is what is random here; nobody waits for anything.
     await pause(random.below(LONGEST_LIFE));
     const node = random.pick(nodes);
@@ -59,7 +76,7 @@ async function killAtRandom(nodes: readonly CrashNode[], kills: number, random: 
     }
     await node.start();
   }
-  return killedWhileStarting;
+  return { kills, killedWhileStarting };
 }
 
 /** When nothing is killed any more: takes all that is left, reads on to the end, and looks at what is missing. */
