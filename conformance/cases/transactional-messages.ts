@@ -245,6 +245,7 @@ export function transactionalMessages(world: World): void {
       (await send(method, way.at, first, bodyOf(way))).expect(name === 'put' ? 200 : 405);
       expectProblem(await way.post({}), 409);
       expectProblem(await send(method, way.at, second, bodyOf(way)), 409);
+      if (name !== 'put') expectProblem(await client.get(way.at), 409);
       (await manager.end(first, 'rolled-back')).expect(200);
       (await send(method, way.at, second, bodyOf(way))).expect(way.okay);
       (await manager.commit(second)).expect(200);

@@ -1,17 +1,11 @@
 /** SQL of who holds a message that is not visible yet. */
-import type { MessageName, Tx } from '../../store/store.ts';
-import { findName } from './messages.ts';
+import type { Tx } from '../../store/store.ts';
 
 /** What became of the message under an id or a once-only link. */
 export type Holder = 'nobody' | 'visible' | { readonly transaction: number };
 
 /** A message that is held is always durable, and has no place in the order yet: that is positive. */
-export async function holderOf(
-  tx: Tx,
-  destination: number,
-  { name, messageId }: { name: MessageName | undefined; messageId: number | undefined },
-): Promise<Holder> {
-  const id = messageId ?? (name && (await findName(tx, destination, name.hash))?.message);
+export async function holderOf(tx: Tx, id: number | undefined): Promise<Holder> {
   if (id === undefined) return 'nobody';
   const { message, delivery } = tx.dialect.placeOf(id);
   const row = await tx.get<{ state: number | null; ord: number | null; tx: number | null }>(

@@ -9,6 +9,7 @@ import { Problem } from '../../problems.ts';
 import { postingQuery } from '../message.ts';
 import type { Messaging } from '../messaging.ts';
 import type { DestinationKind } from '../settings.ts';
+import { notYetDecided } from '../usecases/enlisting.ts';
 import { messagePath } from '../views/links.ts';
 import { BATCH_TYPES, draftsOf } from './batch.ts';
 import { AREA, type MessagingRouteOptions, nameOf, transactionOf, withheldFromClients } from './common.ts';
@@ -103,7 +104,7 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
     (batch: boolean): NonNullable<Route['withheld']> =>
     async ({ name = '', token = '' }) => {
       const look = await onceLinks[batch ? 'batch' : 'message'].look(name, token);
-      return look === undefined || look.state === 'unused' ? [] : ['POST'];
+      return look?.state === 'used' || look?.state === 'over' ? ['POST'] : [];
     };
 
   function oneOff(batch: boolean): Record<'GET' | 'POST', Operation> {
@@ -150,13 +151,14 @@ function routesOf(kind: DestinationKind, messaging: Messaging, options: Messagin
         answers: batch
           ? { 200: 'Used; the addresses of its messages', 204: 'Not used yet' }
           : { 303: 'Used; Location names its message', 204: 'Not used yet' },
-        problems: ['not-found', 'link-over'],
+        problems: ['not-found', 'link-over', 'conflict'],
         async handle(request) {
           const name = nameOf(request);
           const found = await own.look(name, tokenOf(request));
           if (found === undefined) throw forged();
           if (found.state === 'unused')
             return { status: 204, ...leadingOn(batch, name, tokenOf(request)), headers: [NO_STORE] };
+          if (found.state === 'held') throw notYetDecided();
           if (found.state === 'over') throw over(createNext(batch, name, own.issue(name)));
           if (batch) return { status: 200, content: uriList(request, name, found.ids), headers: [NO_STORE] };
           return { status: 303, headers: [location(pathOf(name, found.ids[0] ?? 0)), NO_STORE] };

@@ -7,6 +7,12 @@ export interface Enlister {
   inTransaction<T>(path: string, job: (tx: Tx, transaction: number) => Promise<T>): Promise<T>;
 }
 
+/** Of a message that nobody can be told about: the end of its transaction decides whether there is one. */
+export const notYetDecided = (): Problem =>
+  new Problem('conflict', 'a transaction that has not ended holds this id or link; try again when it has', {
+    headers: { 'Retry-After': '1' },
+  });
+
 /** Where there is no transaction manager. */
 export const NO_TRANSACTIONS: Enlister = {
   inTransaction: () => Promise.reject(new Problem('invalid', 'this service takes no messages in transactions')),

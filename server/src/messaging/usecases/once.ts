@@ -10,8 +10,10 @@
  */
 import type { Store } from '../../store/store.ts';
 import type { OnceToken, OnceTokens, TokenScope } from '../once-token.ts';
+import { holderOf } from '../queries/holders.ts';
 import { batchOfLink, isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
+import { notYetDecided } from './enlisting.ts';
 import type { Draft, Posting, PutOptions } from './posting.ts';
 
 export type OnceOutcome =
@@ -22,6 +24,8 @@ export type OnceOutcome =
 export type OnceLook =
   | { readonly state: 'unused' }
   | { readonly state: 'over' }
+  /** Used by an open transaction, whose rollback would make it free again. */
+  | { readonly state: 'held' }
   | { readonly state: 'used'; readonly ids: readonly number[] };
 
 export interface Once {
@@ -52,7 +56,18 @@ const HOUR = 3_600_000;
 const MOST_SCOPES = 256;
 
 export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
-  const wasUsed = (token: OnceToken): Promise<boolean> => store.read((tx) => isUsed(tx, token));
+  const useOf = (token: OnceToken): Promise<'none' | 'held' | 'done'> =>
+    store.read(async (tx) => {
+      if (!(await isUsed(tx, token))) return 'none';
+      const holder = await holderOf(tx, token.messageId);
+      return typeof holder === 'object' ? 'held' : 'done';
+    });
+
+  async function wasUsed(token: OnceToken): Promise<boolean> {
+    const use = await useOf(token);
+    if (use === 'held') throw notYetDecided();
+    return use === 'done';
+  }
 
   function write(scope: TokenScope, chain: number, n: number): string {
     return tokens.write(
@@ -104,7 +119,9 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       async look(name, text) {
         const token = tokens.read(text, scopeOf(name));
         if (token === undefined) return undefined;
-        if (!(await wasUsed(token))) return { state: token.expires <= store.now() ? 'over' : 'unused' };
+        const use = await useOf(token);
+        if (use === 'held') return { state: 'held' };
+        if (use === 'none') return { state: token.expires <= store.now() ? 'over' : 'unused' };
         const { chain, n, messageId } = token;
         if (!batch) return { state: 'used', ids: [messageId] };
         return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };

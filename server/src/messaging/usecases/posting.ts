@@ -21,7 +21,7 @@ import { isUsed } from '../queries/once.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
-import type { Enlister } from './enlisting.ts';
+import { type Enlister, notYetDecided } from './enlisting.ts';
 
 /** The content of a message as it came in. */
 export interface Draft {
@@ -165,11 +165,18 @@ export function createPosting(
     }
   }
 
+  /** The id of a message that only a repeat can find stored. */
+  async function idOf(tx: Tx, { messageName, once }: Parcel, destination: number): Promise<number | undefined> {
+    if (once !== undefined) return once.messageId;
+    return messageName && (await findName(tx, destination, messageName.hash))?.message;
+  }
+
   /** Undefined also for what an open transaction holds: that is nobody's yet. */
-  async function repetitionOf({ messageName, once }: Parcel, destination: number): Promise<PostOutcome | undefined> {
+  async function repetitionOf(parcel: Parcel, destination: number): Promise<PostOutcome | undefined> {
+    const { messageName, once } = parcel;
     if (messageName === undefined && once === undefined) return undefined;
     return store.read(async (tx) => {
-      const holder = await holderOf(tx, destination, { name: messageName, messageId: once?.messageId });
+      const holder = await holderOf(tx, await idOf(tx, parcel, destination));
       if (typeof holder === 'object') return undefined;
       if (once !== undefined) return (await isUsed(tx, once.use)) ? 'once-used' : undefined;
       const known = messageName && (await findName(tx, destination, messageName.hash));
@@ -183,18 +190,15 @@ export function createPosting(
    */
   async function isFreeAgain(
     outcome: PostOutcome,
-    { messageName, once }: Parcel,
+    parcel: Parcel,
     destination: Destination,
     own: number | undefined,
   ): Promise<boolean> {
     if (outcome !== 'name-known' && outcome !== 'name-taken' && outcome !== 'once-used') return false;
-    const known = { name: messageName, messageId: once?.messageId };
-    const holder = await store.read((tx) => holderOf(tx, destination.id, known));
+    const holder = await store.read(async (tx) => holderOf(tx, await idOf(tx, parcel, destination.id)));
     if (holder === 'nobody') return true;
     if (holder === 'visible' || holder.transaction === own) return false;
-    throw new Problem('conflict', 'a transaction that has not ended holds this id or link; try again when it has', {
-      headers: { 'Retry-After': '1' },
-    });
+    throw notYetDecided();
   }
 
   const wasUsed = (use: OnceUse): Promise<boolean> => store.read((tx) => isUsed(tx, use));
