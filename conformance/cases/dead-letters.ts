@@ -172,6 +172,35 @@ export function deadLetters(world: World): void {
     assert.deepEqual((await world.drain(queue)).sort(), texts);
   });
 
+  it('A16 A4 a redriven message lives as long as a new one of its queue, whatever it was when it died', async () => {
+    const { queue, dead } = await pair();
+    await bury(queue, dead, ['a', 'b']);
+    const redrive = await follow(world, dead, 'redrive');
+    (await client.post(redrive, { query: { max: 1 } })).expect(200);
+    (
+      await client.put(queue.address, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ 'dead-letter': dead.name, ttl: 0.1 }),
+      })
+    ).expect(200);
+    (await client.post(redrive)).expect(200);
+    await world.until('one is over', async () => (await countsOf(client, queue)).available === 1);
+    assert.deepEqual(await world.drain(queue), ['a']);
+  });
+
+  it('A16 a body, or a purge of some, is refused and nothing is done', async () => {
+    const { queue, dead } = await pair();
+    await bury(queue, dead, ['a', 'b']);
+    const [purge, redrive] = [await follow(world, dead, 'purge'), await follow(world, dead, 'redrive')];
+    for (const link of [purge, redrive]) {
+      const refused = await client.post(link, { body: 'max=1' });
+      expectProblem(refused, 400);
+      assert.ok(refused.has('post-message'));
+    }
+    expectProblem(await client.post(purge, { query: { max: 1 } }), 400);
+    assert.equal((await countsOf(client, dead)).available, 2);
+  });
+
   it('A9 a redriven message wakes who waits for it', async () => {
     const { queue, dead } = await pair();
     await bury(queue, dead, ['x']);

@@ -7,12 +7,14 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return best !== undefined && best.edits <= Math.max(2, best.name.length / 3) ? best.name : undefined;
 }
 
+/** A name without what people write now so, now so: delay-seconds, delay_seconds, DelaySeconds. */
+export const bare = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
+
 /**
  * The name that the given one can hardly be anything but a slip of. Stricter than the nearest: a name that has nothing to
  * do with the known ones must pass.
  */
 export function slipOf(given: string, names: readonly string[]): string | undefined {
-  const bare = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
   const asked = bare(given);
   return names.find((name) => {
     const known = bare(name);

@@ -56,10 +56,26 @@ test('a setting that is not known is refused with and without a value', async ()
   assert.equal((await put(at('/queues/misspelt'), 'lease=')).status, 201);
 });
 
+test('a setting in the query is refused, and those of the queue stay', async () => {
+  await put(at('/queues/kept'), 'lease=300');
+  const refusedQuery = await request(at('/queues/kept?lease=600'), { method: 'PUT' });
+  refused(refusedQuery, 400, /lease belongs into the body/);
+  assert.equal((await request(at('/queues/kept'))).json<{ lease: number }>().lease, 300);
+  refused(
+    await request(at('/queues/kept/receiving?limit=2'), { method: 'POST' }),
+    400,
+    /limit is not known here; max is/,
+  );
+  refused(await request(at('/queues?limit=2')), 400, /limit is not known here; per_page is/);
+});
+
 test('a misspelt query is refused, and nothing is posted or listed', async () => {
   await request(at('/queues/slips'), { method: 'PUT' });
   for (const [query, meant] of [
     ['dealy=5', 'delay'],
+    ['DelaySeconds=5', 'delay'],
+    ['time-to-live=5', 'ttl'],
+    ['prio=5', 'priority'],
     ['Priority=9', 'priority'],
     ['persistant=false', 'persistent'],
   ]) {

@@ -6,7 +6,11 @@ import { readQuery } from './parameters.ts';
 import type { Request } from './request.ts';
 
 export const pagingQuery = {
-  per_page: { kind: integer(1, 1000), help: 'how many items a page has (default 100)' },
+  per_page: {
+    kind: integer(1, 1000),
+    help: 'how many items a page has (default 100)',
+    alsoCalled: ['limit', 'max', 'pagesize', 'count'],
+  },
   cursor: { kind: anyText, help: 'where the page starts; taken from a next or prev link' },
 } as const;
 

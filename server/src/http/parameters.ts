@@ -1,9 +1,17 @@
 /** Query parameters: which ones an operation knows, and reading them. */
 import type { Kind } from '../kinds.ts';
 import { type FieldError, MOST_FIELD_ERRORS, Problem, shown } from '../problems.ts';
-import { slipOf } from '../slips.ts';
+import { bare, slipOf } from '../slips.ts';
+import type { Operation } from './operation.ts';
 
-export type QuerySpec = Readonly<Record<string, { readonly kind: Kind<unknown>; readonly help: string }>>;
+export interface ParameterSpec {
+  readonly kind: Kind<unknown>;
+  readonly help: string;
+  /** What other services call it, in small letters alone: who comes from there is told the name it has here. */
+  readonly alsoCalled?: readonly string[];
+}
+
+export type QuerySpec = Readonly<Record<string, ParameterSpec>>;
 
 /** The query of a request. Requests with the same one share it, so nobody may change it. */
 export type Query = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys' | 'size'> & {
@@ -39,8 +47,8 @@ export function parseQuery(text: string | undefined): Query {
 type KindValue<K> = K extends Kind<infer T> ? T : never;
 export type QueryValues<S extends QuerySpec> = { readonly [Name in keyof S]?: KindValue<S[Name]['kind']> };
 
-/** Refuses names that can only be slips of known ones: what was asked for would otherwise silently not happen. */
-export function refuseSlips(query: Query, spec: QuerySpec = NO_SPEC): void {
+/** Refuses names that can only be meant for something known: what was asked for would otherwise silently not happen. */
+export function refuseSlips(query: Query, { query: spec = NO_SPEC, input }: Pick<Operation, 'query' | 'input'>): void {
   if (query.flawless.has(spec)) return;
   const unknown = new Set<string>();
   for (const given of query.keys()) if (!Object.hasOwn(spec, given)) unknown.add(given);
@@ -52,14 +60,19 @@ export function refuseSlips(query: Query, spec: QuerySpec = NO_SPEC): void {
   const errors: FieldError[] = [];
   for (const given of unknown) {
     if (errors.length === MOST_FIELD_ERRORS) break;
-    const meant = slipOf(given, names);
+    const meant = slipOf(given, names) ?? names.find((name) => spec[name]?.alsoCalled?.includes(bare(given)));
     if (meant !== undefined) errors.push({ parameter: shown(given), detail: `is not known here; ${meant} is` });
+    else if (isField(given, input))
+      errors.push({ parameter: given, detail: 'belongs into the body, as a form or JSON' });
   }
   if (errors.length === 0) return;
   throw new Problem('bad-query', errors.map(({ parameter, detail }) => `${parameter} ${detail}`).join('; '), {
     errors,
   });
 }
+
+const isField = (name: string, input: Operation['input']): boolean =>
+  Object.hasOwn((input?.schema.properties as object | undefined) ?? {}, name);
 
 /** Reads the parameters a handler knows; others are ignored, so that a newer client can talk to an older service. */
 export function readQuery<S extends QuerySpec>(query: Query, spec: S): QueryValues<S> {

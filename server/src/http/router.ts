@@ -119,7 +119,7 @@ export function createRouter(options: RouterOptions): Dispatch {
         const { request, operation } = found;
         const body = exchange.body();
         request.body = body instanceof Promise ? await body : body;
-        if (request.query.size > 0) refuseSlips(request.query, operation.query);
+        if (request.query.size > 0) refuseSlips(request.query, operation);
         answer = operation.handle(request);
       } else answer = found;
       if (answer instanceof Promise) answer = await answer;

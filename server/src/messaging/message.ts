@@ -43,9 +43,17 @@ const MOST_SECONDS = 365 * 86_400;
 
 export const postingQuery = {
   persistent: { kind: boolean, help: 'false: no disk write, and lost when the service restarts (default true)' },
-  delay: { kind: secondsUpTo(MOST_SECONDS), help: 'seconds before the message can be received' },
-  ttl: { kind: secondsUpTo(MOST_SECONDS, { above: 0 }), help: 'seconds after which it is no longer delivered' },
-  priority: { kind: integer(0, 9), help: '0 to 9, 9 first (default 4)' },
+  delay: {
+    kind: secondsUpTo(MOST_SECONDS),
+    help: 'seconds before the message can be received',
+    alsoCalled: ['delayseconds'],
+  },
+  ttl: {
+    kind: secondsUpTo(MOST_SECONDS, { above: 0 }),
+    help: 'seconds after which it is no longer delivered',
+    alsoCalled: ['timetolive', 'expiration', 'expires'],
+  },
+  priority: { kind: integer(0, 9), help: '0 to 9, 9 first (default 4)', alsoCalled: ['prio'] },
 } as const;
 
 export type PostingWishes = QueryValues<typeof postingQuery>;

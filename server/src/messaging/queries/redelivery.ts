@@ -114,11 +114,19 @@ export async function moveToDeadLetter(tx: Tx, { id }: { id: number }, burial: B
   await tx.run(`UPDATE ${delivery} SET state = 6, due = $2 WHERE id = $1`, [id, burial.due]);
 }
 
+interface Copy {
+  readonly id: number;
+  readonly destination: number;
+  readonly headers: string;
+  /** Left out: never. */
+  readonly expires?: number | null;
+}
+
 /** A message again, under another id in another queue, at the end of its order. */
 export async function copyMessage(
   tx: Tx,
   from: number,
-  { id, destination, headers }: { id: number; destination: number; headers: string },
+  { id, destination, headers, expires = null }: Copy,
 ): Promise<void> {
   const source = tx.dialect.placeOf(from);
   const target = tx.dialect.placeOf(id);
@@ -132,9 +140,9 @@ export async function copyMessage(
   );
   await tx.run(
     `INSERT INTO ${target.delivery} (id, dest, rank, ord, state, due, expires, tries, token, size${column})
-     SELECT $2, $3, rank, ${tx.dialect.nextArrival}, 0, NULL, NULL, 0, 0, size${value}
+     SELECT $2, $3, rank, ${tx.dialect.nextArrival}, 0, NULL, $4, 0, 0, size${value}
      FROM ${source.delivery} WHERE id = $1`,
-    [from, id, destination],
+    [from, id, destination, expires],
   );
 }
 

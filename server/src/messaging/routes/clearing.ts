@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
 import type { Messaging } from '../messaging.ts';
 import { destinationPath } from '../views/links.ts';
-import { AREA, nameOf, refuseTransaction } from './common.ts';
+import { AREA, nameOf, refuseContent, refuseTransaction } from './common.ts';
 import { purgedShape, redrivenShape } from './shapes.ts';
 
 const redriveQuery = {
@@ -26,6 +26,11 @@ function nothingFits(full: readonly string[]): Problem {
   });
 }
 
+function allOrNone(): Problem {
+  const detail = 'is not known here: purge drops every message; nothing was dropped';
+  return new Problem('bad-query', `max ${detail}`, { errors: [{ parameter: 'max', detail }] });
+}
+
 export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
   const tell = (queue: string, element: string, fields: Document['fields']): Answer => ({
     status: 200,
@@ -36,9 +41,11 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     summary: 'Drop every message of the queue, also those that are delayed or leased',
     output: purgedShape,
     answers: { 200: 'How many were dropped' },
-    problems: ['unknown-destination', 'invalid'],
+    problems: ['unknown-destination', 'bad-request', 'bad-query', 'invalid'],
     async handle(request) {
       refuseTransaction(request, 'purge');
+      refuseContent(request, 'a queue is emptied');
+      if (request.query.has('max')) throw allOrNone();
       const queue = await destinations.look('queue', nameOf(request));
       return tell(queue.name, 'purge', { purged: await clearing.purge(queue) });
     },
@@ -49,9 +56,10 @@ export function clearingRoutes({ destinations, clearing }: Messaging): Route[] {
     query: redriveQuery,
     output: redrivenShape,
     answers: { 200: 'How many were sent back, and which queues had no room for more' },
-    problems: ['unknown-destination', 'conflict', 'destination-full', 'invalid'],
+    problems: ['unknown-destination', 'bad-request', 'conflict', 'destination-full', 'invalid'],
     async handle(request) {
       refuseTransaction(request, 'redrive');
+      refuseContent(request, 'dead letters are sent back, with ?max= at most so many,');
       const { max = Number.MAX_SAFE_INTEGER } = readQuery(request.query, redriveQuery);
       const queue = await destinations.look('queue', nameOf(request));
       if (!queue.isDeadLetter) throw new Problem('conflict', `${queue.name} is not a dead-letter queue`);

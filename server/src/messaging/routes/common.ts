@@ -4,6 +4,7 @@ import { type Link, readLinkField, resolveTarget } from '../../http/links.ts';
 import { prefersNamed } from '../../http/negotiation.ts';
 import type { Method, Route } from '../../http/operation.ts';
 import type { Request } from '../../http/request.ts';
+import { paths } from '../../paths.ts';
 import { Problem } from '../../problems.ts';
 import type { StoredMessage } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
@@ -46,6 +47,15 @@ export function transactionOf(request: Request): string | undefined {
   return request.localPath(href) ?? href;
 }
 
+/** Who takes or clears sends nothing: a body was meant for another link, and would be lost without a word. */
+export function refuseContent(request: Request, what: string): void {
+  if (request.body.length === 0) return;
+  const detail = `${what} here, by a request without a body; nothing was done`;
+  throw new Problem('bad-request', `${detail}. To post a message, follow post-message, which is linked`, {
+    links: [{ rel: 'post-message', href: paths.messages.queue.href({ name: nameOf(request) }) }],
+  });
+}
+
 /** For what is done at once: to do it outside of the transaction that was named would be no kindness. */
 export function refuseTransaction(request: Request, what: string): void {
   if (transactionOf(request) === undefined) return;
@@ -85,6 +95,8 @@ const MULTIPART = 'multipart/mixed';
 
 /** What several messages are answered as. */
 export const SEVERAL_TYPES = [MULTIPART, ATOM_TYPE] as const;
+/** What others call `max`. */
+export const SEVERAL_ELSEWHERE = ['limit', 'count', 'maxnumberofmessages', 'maxmessages'];
 export const SEVERAL_HELP = `up to this many messages, as ${MULTIPART} or, if Accept prefers it by name, as ${ATOM_TYPE}`;
 
 /** Which of them it is for this client. An Accept that allows neither refuses nothing: what was taken must arrive. */

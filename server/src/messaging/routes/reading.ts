@@ -20,6 +20,7 @@ import {
   chosenByAccept,
   type MessagingRouteOptions,
   nameOf,
+  SEVERAL_ELSEWHERE,
   SEVERAL_HELP,
   SEVERAL_TYPES,
   severalType,
@@ -32,7 +33,7 @@ import { readWait, waitHeaders } from './waiting.ts';
 export function readingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
   const { destinations, reading } = messaging;
   const query = {
-    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP },
+    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP, alsoCalled: SEVERAL_ELSEWHERE },
   } as const;
 
   const topicOf = (request: Request): Promise<Destination> => destinations.get('topic', nameOf(request));

@@ -20,7 +20,9 @@ import {
   type MessagingRouteOptions,
   messageIdOf,
   nameOf,
+  refuseContent,
   refuseTransaction,
+  SEVERAL_ELSEWHERE,
   SEVERAL_HELP,
   SEVERAL_TYPES,
   transactionOf,
@@ -32,7 +34,7 @@ import { readWait, waitHeaders } from './waiting.ts';
 export function receivingRoutes(messaging: Messaging, options: MessagingRouteOptions): Route[] {
   const { destinations, receiving } = messaging;
   const query = {
-    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP },
+    max: { kind: integer(1, options.maxBatch), help: SEVERAL_HELP, alsoCalled: SEVERAL_ELSEWHERE },
   } as const;
 
   const common = {
@@ -58,15 +60,6 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
 
   type Asked = Awaited<ReturnType<typeof wantedOf>>;
 
-  /** Who takes sends nothing: what came here was meant for another link, and would be lost without a word. */
-  function refuseContent({ body }: Request, { queue: { name } }: Asked): void {
-    if (body.length === 0) return;
-    const detail = 'messages are taken here, by a request without a body; nothing was taken';
-    throw new Problem('bad-request', `${detail}. To post a message, follow post-message, which is linked`, {
-      links: [{ rel: 'post-message', href: paths.messages.queue.href({ name }) }],
-    });
-  }
-
   /** Nothing is looked up for an answer with messages: they are taken, and must arrive whatever fails meanwhile. */
   async function answer(request: Request, { queue, wanted, several }: Asked, views: readonly MessageView[]) {
     const context = views.length > 0 ? {} : { hasDeadLetter: await destinations.hasDeadLetter(queue) };
@@ -82,7 +75,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
       problems: takingProblems,
       async handle(request) {
         const asked = await wantedOf(request);
-        refuseContent(request, asked);
+        refuseContent(request, 'messages are taken');
         const { queue, wanted } = asked;
         const taken = await receiving.receive(queue, wanted, request);
         const state = wanted.transaction === undefined ? 'acknowledged' : 'leased';
@@ -113,7 +106,7 @@ export function receivingRoutes(messaging: Messaging, options: MessagingRouteOpt
     problems: takingProblems,
     async handle(request) {
       const asked = await wantedOf(request);
-      refuseContent(request, asked);
+      refuseContent(request, 'messages are taken');
       const { queue, wanted } = asked;
       const taken = await receiving.poll(queue, wanted, request);
       // What a transaction holds is acknowledged by its commit, and by nothing else.

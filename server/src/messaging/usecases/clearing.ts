@@ -2,11 +2,12 @@
 import { hashOfId, type Store, type Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
-import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON } from '../message.ts';
+import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, placement } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
 import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
 import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 import { roomIn, type TakeRoom } from '../queries/room.ts';
+import type { EffectiveSettings } from '../settings.ts';
 
 export interface Clearing {
   /** Drops everything that waits, leased messages included. Tells how many. */
@@ -24,6 +25,7 @@ export interface Redriven {
 /** A queue that dead letters go back to. */
 interface Origin {
   readonly id: number;
+  readonly settings: EffectiveSettings;
   readonly takeRoom: TakeRoom;
   isFull: boolean;
   moved: number;
@@ -40,7 +42,7 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
   async function originOf(tx: Tx, name: string): Promise<Origin> {
     const fresh = { id: store.nextId(), kind: 'queue', name, settings: {}, version: 1, created: store.now() } as const;
     const queue = await holdQueue(tx, fresh);
-    return { id: queue.id, takeRoom: await roomIn(tx, queue), isFull: false, moved: 0 };
+    return { id: queue.id, settings: queue.effective, takeRoom: await roomIn(tx, queue), isFull: false, moved: 0 };
   }
 
   /** Copies what fits into its queue. Of a queue that is full no later letter goes either: they keep their order. */
@@ -56,7 +58,8 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
       origin.isFull ||= !origin.takeRoom(size);
       if (origin.isFull) continue;
       const kept = fields.filter(([name]) => name !== DEAD_LETTER_ORIGIN && name !== DEAD_LETTER_REASON);
-      const copy = { id: store.nextId() * 2, destination: origin.id, headers: JSON.stringify(kept) };
+      const { expires } = placement({}, origin.settings, store.now());
+      const copy = { id: store.nextId() * 2, destination: origin.id, headers: JSON.stringify(kept), expires };
       await copyMessage(tx, id, copy);
       await removeMessages(tx, [id]);
       origin.moved++;
