@@ -106,6 +106,22 @@ export function deadLetterQueues(world: World): void {
     assert.deepEqual(await world.drain(await world.queueAt(queue.name)), ['x']);
   });
 
+  it('A16 what died twice came from where it died last', async () => {
+    const [middle, last] = [await world.queue(), await world.queue()];
+    const first = await world.queue({ 'dead-letter': middle.name, 'max-deliveries': 1 });
+    await world.post(first, ['x']);
+    await giveBack(first, 1);
+    await world.until('it lies there', async () => (await countsOf(client, middle)).available === 1);
+    (await client.delete(first.address)).expect(204);
+    (await set(middle, { 'dead-letter': last.name, 'max-deliveries': 1 })).expect(200);
+    await giveBack(middle, 1);
+    const letter = await poll(world, last);
+    assert.equal(client.store(letter.answer.link('generator')), middle.address);
+    (await settle(client, letter.acknowledgement, { acknowledge: 'false' })).expect(204);
+    (await client.post(await follow(world, last, 'redrive'))).expect(200);
+    assert.deepEqual(await world.drain(middle), ['x']);
+  });
+
   it('A3 chains and circles are refused, and nothing is changed by them', async () => {
     const dead = await world.queue();
     const queue = await world.queue({ 'dead-letter': dead.name });

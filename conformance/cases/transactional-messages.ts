@@ -254,6 +254,59 @@ export function transactionalMessages(world: World): void {
     }
   });
 
+  it('B13 whoever asks while a rollback is under way is never told that the link was used', async () => {
+    const queue = await world.queue();
+    for (const name of ['post-message-once', 'post-batch-once'] as const) {
+      for (let round = 0; round < 12; round++) {
+        const way = (await waysOf(queue))[name] ?? assert.fail();
+        const transaction = await manager.begin();
+        (await send('POST', way.at, transaction, bodyOf(way))).expect(way.okay);
+        let isOver = false;
+        const ask = async (): Promise<void> => {
+          while (!isOver) (await client.get(way.at)).expect(204, 409);
+        };
+        const asking = Promise.all([ask(), ask(), ask(), ask()]);
+        (await manager.end(transaction, 'rolled-back')).expect(200);
+        isOver = true;
+        await asking;
+      }
+    }
+    (await client.post(queue.receiving)).expect(204);
+  });
+
+  it('B13 nor when the queue was deleted, whose messages the transaction held', async () => {
+    const queue = await world.queue();
+    const { 'post-message-once': way = assert.fail() } = await waysOf(queue);
+    const transaction = await manager.begin();
+    (await send('POST', way.at, transaction, bodyOf(way))).expect(way.okay);
+    (await client.delete(queue.address, { query: { force: 'true' } })).expect(204);
+    for (const again of [() => client.get(way.at), () => way.post({})]) expectProblem(await again(), 409);
+    (await client.put(queue.address)).expect(201);
+    for (const again of [() => client.get(way.at), () => way.post({})]) expectProblem(await again(), 409);
+    (await manager.end(transaction, 'rolled-back')).expect(200);
+    (await client.get(way.at)).expect(204);
+    (await way.post({})).expect(200);
+    assert.deepEqual(await world.drain(queue), ['one']);
+  });
+
+  it('B13 of a message that a transaction holds, a PUT under its address learns nothing either', async () => {
+    const queue = await world.queue();
+    const { 'post-message-once': way = assert.fail(), put = assert.fail() } = await waysOf(queue);
+    const [first, second] = [await manager.begin(), await manager.begin()];
+    const posted = (await send('POST', way.at, first, bodyOf(way))).expect(200);
+    const address = client.store(posted.headers['content-location'] ?? '');
+    for (const body of ['one', 'other']) expectProblem(await client.put(address, { body }), 409);
+    (await send('PUT', put.at, first, bodyOf(put))).expect(201);
+    const other = { headers: { 'content-type': 'text/plain' }, body: 'other' };
+    const undecided = await send('PUT', put.at, second, other);
+    expectProblem(undecided, 409);
+    assert.ok(undecided.headers['retry-after'], 'it may be free again');
+    (await manager.end(first, 'rolled-back')).expect(200);
+    (await send('PUT', put.at, second, other)).expect(201);
+    (await manager.commit(second)).expect(200);
+    assert.deepEqual(await world.drain(queue), ['other']);
+  });
+
   it('A12 A6 a repeat is a repeat also when its transaction has ended with the commit', async () => {
     const queue = await world.queue();
     const ways = await waysOf(queue);

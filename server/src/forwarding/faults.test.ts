@@ -254,6 +254,30 @@ forEachEngine('faults of targets', (engine) => {
     assert.equal(dead.text(), 'poison');
   });
 
+  test('what is refused by the target of a queue that has become a dead-letter queue meanwhile stays in it', async () => {
+    const queue = await service.queue();
+    const target = await service.target();
+    const asked = Promise.withResolvers<ServerResponse>();
+    target.whim = (_, response) => {
+      asked.resolve(response);
+      return true;
+    };
+    const subscriber = await queue.register('post-message', `${target.url}/in`);
+    await queue.post('refused');
+    const response = await asked.promise;
+    const naming = {
+      method: 'PUT',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `dead-letter=${queue.name}`,
+    };
+    assert.equal((await request(`${service.url}/queues/naming-${queue.name}`, naming)).status, 201);
+    response.writeHead(422).end();
+    await until(subscriber, 'it is disabled', ({ state }) => state === 'disabled');
+    assert.equal((await request(`${service.url}/queues/${queue.name}.dead`)).status, 404);
+    const kept = await request(`${service.url}/queues/${queue.name}/receiving`, { method: 'POST' });
+    assert.equal(kept.text(), 'refused');
+  });
+
   test('an answer of 1 GiB is not read', async () => {
     const queue = await service.queue();
     const target = await service.target();

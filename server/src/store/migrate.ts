@@ -12,6 +12,7 @@ import { forgottenTransactions } from './migrations/0007-forgotten-transactions.
 import { onceChains } from './migrations/0008-once-chains.ts';
 import { deadLetterNames } from './migrations/0009-dead-letter-names.ts';
 import { notedDeliveries } from './migrations/0010-noted-deliveries.ts';
+import { heldPromises } from './migrations/0011-held-promises.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface MigrationContext {
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   onceChains,
   deadLetterNames,
   notedDeliveries,
+  heldPromises,
 ];
 
 export const SCHEMA_VERSION = migrations.length;

@@ -3,6 +3,7 @@
  * it is dead, or the subscriber is stopped. Taking note of one delivery and taking the next message is one commit.
  */
 import type { Destination } from '../../messaging/destination.ts';
+import { findDestinationById } from '../../messaging/queries/destinations.ts';
 import type { Bury } from '../../messaging/usecases/burial.ts';
 import type { Store, StoredMessage, Tx } from '../../store/store.ts';
 import { consumeHeld, countReady, expireHeld, holdNext, putBackHeld, readHeld } from '../queries/holding.ts';
@@ -151,7 +152,10 @@ export function createQueueSource(store: Store, node: { readonly id: string }, b
     },
 
     async bury(runner, messages, reason, last) {
-      const { subscriber, destination } = runner;
+      const { subscriber } = runner;
+      // What was known when the delivery began may be another thing by now: a dead-letter queue itself, for example.
+      const found = await store.read((tx) => findDestinationById(tx, runner.destination.id));
+      const destination = found ?? runner.destination;
       if (destination.effective['dead-letter'] === undefined) return false;
       const dead = messages.map(({ id }) => ({ id, reason }));
       const rest = runner.buffer.slice(messages.length);
@@ -168,7 +172,7 @@ export function createQueueSource(store: Store, node: { readonly id: string }, b
           subscriber.token,
         );
         const stillThere = new Set(present.map(({ message }) => message.id));
-        const found = await bury(
+        const queue = await bury(
           tx,
           destination,
           dead.filter(({ id }) => stillThere.has(id)),
@@ -176,7 +180,7 @@ export function createQueueSource(store: Store, node: { readonly id: string }, b
         );
         await noteIn(tx, owner, base);
         await last(tx);
-        return found;
+        return queue;
       });
       subscriber.link = null;
       keep(runner, rest, null);

@@ -115,15 +115,11 @@ export async function peekQueue(
 }
 
 /** The message a client-chosen id stands for, also after the message is gone, as long as the id is remembered. */
-export async function findName(
-  tx: Tx,
-  destination: number,
-  hash: Buffer,
-): Promise<{ message: number; content: Uint8Array } | undefined> {
-  return tx.get<{ message: number; content: Uint8Array }>(
-    'SELECT message, content FROM message_name WHERE dest = $1 AND hash = $2',
-    [destination, hash],
-  );
+export async function findName(tx: Tx, destination: number, hash: Buffer): Promise<{ message: number } | undefined> {
+  return tx.get<{ message: number }>('SELECT message FROM message_name WHERE dest = $1 AND hash = $2', [
+    destination,
+    hash,
+  ]);
 }
 
 /** All ids below this one have been handed out or never will be. */

@@ -101,12 +101,15 @@ export interface Burial {
   readonly due: number;
 }
 
+export const isOfDeath = (name: string): boolean => name === DEAD_LETTER_ORIGIN || name === DEAD_LETTER_REASON;
+
 /** The message itself stays, as dead; a copy that says where it came from and why waits in the dead-letter queue. */
 export async function moveToDeadLetter(tx: Tx, { id }: { id: number }, burial: Burial): Promise<void> {
   const { delivery, message } = tx.dialect.placeOf(id);
   const row = await tx.get<{ headers: string }>(`SELECT headers FROM ${message} WHERE id = $1`, [id]);
   const fields: StoredField[] = [
-    ...(JSON.parse(row?.headers ?? '[]') as StoredField[]),
+    // Of one that died before it counts where it died now.
+    ...(JSON.parse(row?.headers ?? '[]') as StoredField[]).filter(([name]) => !isOfDeath(name)),
     [DEAD_LETTER_ORIGIN, burial.origin],
     [DEAD_LETTER_REASON, burial.reason],
   ];

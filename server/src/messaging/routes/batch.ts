@@ -1,11 +1,11 @@
 /** Reads a batch (A13): the parts of a multipart body, or the entries of an Atom feed, as drafts. */
 import { AtomError, readAtomFeed } from '../../http/atom.ts';
 import { readableType, readXml, unsupported } from '../../http/input.ts';
-import { readLinkField } from '../../http/links.ts';
 import { boundaryOf, createMultipartParser, MultipartError } from '../../http/multipart.ts';
 import type { Request } from '../../http/request.ts';
 import { Problem } from '../../problems.ts';
 import type { Draft } from '../usecases/posting.ts';
+import { transactionIn } from './common.ts';
 import { draftFrom } from './draft.ts';
 
 const MULTIPART = 'multipart/mixed';
@@ -38,9 +38,7 @@ const WHOLE_IN_TRANSACTION =
   'a batch is part of a transaction as a whole: give the Link of relation transaction with the request';
 
 const namesTransaction = ([name, value]: readonly [string, string]): boolean =>
-  name.toLowerCase() === 'link' &&
-  value.includes('transaction') &&
-  readLinkField(value).some(({ rels }) => rels.includes('transaction'));
+  name.toLowerCase() === 'link' && transactionIn(value) !== undefined;
 
 function fromMultipart(request: Request, maxBatch: number): Draft[] {
   const boundary = boundaryOf(request.headers['content-type'] ?? '');

@@ -37,13 +37,17 @@ export const withheldFromClients =
 export const messageIdOf = ({ parameters }: Request): string =>
   checkName(parameters.message_id as string, 'message id');
 
+/** Relations are compared without regard to case. Most fields name none, and are not parsed. */
+const MAY_NAME_ONE = /transaction/i;
+export const transactionIn = (link: string): string | undefined =>
+  MAY_NAME_ONE.test(link) ? readLinkField(link).find(({ rels }) => rels.includes('transaction'))?.href : undefined;
+
 /** The transaction that a request is to be part of: the path of a Link of that relation. Others' are refused later. */
 export function transactionOf(request: Request): string | undefined {
   const { link } = request.headers;
-  if (typeof link !== 'string' || !link.includes('transaction')) return undefined;
-  const found = readLinkField(link).find(({ rels }) => rels.includes('transaction'));
-  if (found === undefined) return undefined;
-  const href = resolveTarget(found.href, request.base + request.path);
+  const named = typeof link === 'string' ? transactionIn(link) : undefined;
+  if (named === undefined) return undefined;
+  const href = resolveTarget(named, request.base + request.path);
   return request.localPath(href) ?? href;
 }
 

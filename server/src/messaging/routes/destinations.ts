@@ -14,7 +14,7 @@ import type { Messaging } from '../messaging.ts';
 import { type DestinationKind, readSettings } from '../settings.ts';
 import { destinationDocument, destinationList, destinationTemplates, templateOf } from '../views/destinations.ts';
 import { destinationPath } from '../views/links.ts';
-import { AREA, nameOf, withheldFromClients } from './common.ts';
+import { AREA, nameOf, refuseTransaction, withheldFromClients } from './common.ts';
 import { postOne } from './draft.ts';
 import { destinationListShape, destinationShape, newDestinationShape, settingsShape } from './shapes.ts';
 
@@ -104,6 +104,7 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         answers: { 200: 'Settings replaced', 201: 'Created' },
         problems: ['bad-name', 'invalid', 'precondition-failed'],
         async handle(request) {
+          refuseTransaction(request, 'a change of settings');
           const name = nameOf(request);
           const fields = readFields(request, input);
           if (fields.name !== undefined && fields.name !== name) {
@@ -134,8 +135,9 @@ export function destinationRoutes(messaging: Messaging): Route[] {
         summary: `Delete the ${kind}`,
         query: forceQuery,
         answers: { 204: 'Deleted' },
-        problems: ['unknown-destination', 'destination-not-empty'],
+        problems: ['unknown-destination', 'destination-not-empty', 'invalid'],
         async handle(request) {
+          refuseTransaction(request, 'a deletion');
           const { force = false } = readQuery(request.query, forceQuery);
           const destination = await destinations.look(kind, nameOf(request));
           await destinations.remove(destination, force, (present) =>

@@ -2,10 +2,10 @@
 import { hashOfId, type Store, type Tx } from '../../store/store.ts';
 import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
-import { DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON, placement } from '../message.ts';
+import { DEAD_LETTER_ORIGIN, placement } from '../message.ts';
 import { holdQueue } from '../queries/destinations.ts';
 import { countWaiting, expireName, purgeChunk, removeMessages } from '../queries/messages.ts';
-import { copyMessage, type DeadLetter, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
+import { copyMessage, type DeadLetter, isOfDeath, lockDeadLetters, type QueuePlace } from '../queries/redelivery.ts';
 import { roomIn, type TakeRoom } from '../queries/room.ts';
 import type { EffectiveSettings } from '../settings.ts';
 
@@ -57,7 +57,7 @@ export function createClearing(store: Store, rememberIds: number): Clearing {
       origins.set(name, origin);
       origin.isFull ||= !origin.takeRoom(size);
       if (origin.isFull) continue;
-      const kept = fields.filter(([name]) => name !== DEAD_LETTER_ORIGIN && name !== DEAD_LETTER_REASON);
+      const kept = fields.filter(([name]) => !isOfDeath(name));
       const { expires } = placement({}, origin.settings, store.now());
       const copy = { id: store.nextId() * 2, destination: origin.id, headers: JSON.stringify(kept), expires };
       await copyMessage(tx, id, copy);

@@ -10,8 +10,7 @@
  */
 import type { Store } from '../../store/store.ts';
 import type { OnceToken, OnceTokens, TokenScope } from '../once-token.ts';
-import { holderOf } from '../queries/holders.ts';
-import { batchOfLink, isUsed } from '../queries/once.ts';
+import { batchOfLink, useOfLink } from '../queries/uses.ts';
 import type { DestinationKind } from '../settings.ts';
 import { notYetDecided } from './enlisting.ts';
 import type { Draft, Posting, PutOptions } from './posting.ts';
@@ -56,16 +55,9 @@ const HOUR = 3_600_000;
 const MOST_SCOPES = 256;
 
 export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, lifetime: number): Once {
-  const useOf = (token: OnceToken): Promise<'none' | 'held' | 'done'> =>
-    store.read(async (tx) => {
-      if (!(await isUsed(tx, token))) return 'none';
-      const holder = await holderOf(tx, token.messageId);
-      return typeof holder === 'object' ? 'held' : 'done';
-    });
-
   async function wasUsed(token: OnceToken): Promise<boolean> {
-    const use = await useOf(token);
-    if (use === 'held') throw notYetDecided();
+    const use = await store.read((tx) => useOfLink(tx, token));
+    if (typeof use === 'object') throw notYetDecided();
     return use === 'done';
   }
 
@@ -119,10 +111,10 @@ export function createOnce(store: Store, posting: Posting, tokens: OnceTokens, l
       async look(name, text) {
         const token = tokens.read(text, scopeOf(name));
         if (token === undefined) return undefined;
-        const use = await useOf(token);
-        if (use === 'held') return { state: 'held' };
-        if (use === 'none') return { state: token.expires <= store.now() ? 'over' : 'unused' };
-        const { chain, n, messageId } = token;
+        const { chain, n, messageId, expires } = token;
+        const use = await store.read((tx) => useOfLink(tx, token));
+        if (typeof use === 'object') return { state: 'held' };
+        if (use === 'free') return { state: expires <= store.now() ? 'over' : 'unused' };
         if (!batch) return { state: 'used', ids: [messageId] };
         return { state: 'used', ids: (await store.read((tx) => batchOfLink(tx, chain, n))) ?? [] };
       },

@@ -15,9 +15,8 @@ import type { Destination } from '../destination.ts';
 import type { StoredField } from '../forwarded-fields.ts';
 import { hashOfContent, type PostingWishes, placement } from '../message.ts';
 import { checkName } from '../names.ts';
-import { holderOf } from '../queries/holders.ts';
-import { findMessage, findName } from '../queries/messages.ts';
-import { isUsed } from '../queries/once.ts';
+import { findMessage } from '../queries/messages.ts';
+import { type Use, useOfLink, useOfName } from '../queries/uses.ts';
 import type { DestinationKind } from '../settings.ts';
 import { refuseClients } from '../system-topics.ts';
 import type { Destinations } from './destinations.ts';
@@ -108,14 +107,14 @@ export function createPosting(
     const ids = newIds(parcel);
     refuseClients(kind, name);
     const taking: { own?: number } = {};
-    let wasFree = false;
     for (let attempt = 1; ; attempt++) {
       let destination = destinations.known(kind, name);
       if (destination === undefined) {
         destination = await destinations.find(kind, name);
         // The post that used the link is repeated after the destination was deleted: that must not make it again.
-        const isRepetition = destination === undefined && once !== undefined && (await wasUsed(once.use));
-        if (isRepetition) return 'once-used';
+        const use = destination === undefined && once !== undefined ? await useOf(parcel, 0) : 'free';
+        if (use === 'done') return 'once-used';
+        if (use !== 'free') throw notYetDecided();
         // A post that its transaction refuses must not leave a destination behind.
         if (destination === undefined && transaction !== undefined)
           await options.enlister.inTransaction(transaction, async () => {});
@@ -135,11 +134,11 @@ export function createPosting(
         return ids;
       }
       if (outcome === 'no-destination' && attempt < ATTEMPTS) destinations.forget(kind, name);
-      else if (!(await isFreeAgain(outcome, parcel, destination, taking.own)) || wasFree) {
+      else if (!(await isFreeAgain(outcome, parcel, destination, taking.own))) {
         if (outcome === 'once-used' && once !== undefined) return outcome;
         if (outcome === 'name-known' && messageName !== undefined) return outcome;
         throw refusal(outcome, parcel);
-      } else wasFree = true;
+      } else if (attempt >= ATTEMPTS) throw notYetDecided();
     }
   }
 
@@ -159,34 +158,34 @@ export function createPosting(
         return postHeld(tx, { ...posting, held }, parcel);
       });
     } catch (error) {
-      const repetition = error instanceof Problem ? await repetitionOf(parcel, posting.destination) : undefined;
+      if (!(error instanceof Problem)) throw error;
+      // Whoever holds the id may be rolled back.
+      if (error.code === 'message-id-taken') return 'name-taken';
+      const repetition = await repetitionOf(parcel, posting.destination);
       if (repetition === undefined) throw error;
       return repetition;
     }
   }
 
-  /** The id of a message that only a repeat can find stored. */
-  async function idOf(tx: Tx, { messageName, once }: Parcel, destination: number): Promise<number | undefined> {
-    if (once !== undefined) return once.messageId;
-    return messageName && (await findName(tx, destination, messageName.hash))?.message;
-  }
+  /** What became of the id or the link of a parcel that has one. */
+  const useOf = async ({ messageName, once }: Parcel, destination: number): Promise<Use> => {
+    if (once !== undefined) return store.read((tx) => useOfLink(tx, once.use));
+    if (messageName === undefined) return 'free';
+    return (await store.read((tx) => useOfName(tx, destination, messageName.hash))).use;
+  };
 
   /** Undefined also for what an open transaction holds: that is nobody's yet. */
-  async function repetitionOf(parcel: Parcel, destination: number): Promise<PostOutcome | undefined> {
-    const { messageName, once } = parcel;
-    if (messageName === undefined && once === undefined) return undefined;
-    return store.read(async (tx) => {
-      const holder = await holderOf(tx, await idOf(tx, parcel, destination));
-      if (typeof holder === 'object') return undefined;
-      if (once !== undefined) return (await isUsed(tx, once.use)) ? 'once-used' : undefined;
-      const known = messageName && (await findName(tx, destination, messageName.hash));
-      return known !== undefined && messageName?.content.equals(known.content) ? 'name-known' : undefined;
-    });
+  async function repetitionOf({ messageName, once }: Parcel, destination: number): Promise<PostOutcome | undefined> {
+    if (once !== undefined)
+      return (await store.read((tx) => useOfLink(tx, once.use))) === 'done' ? 'once-used' : undefined;
+    if (messageName === undefined) return undefined;
+    const { use, content } = await store.read((tx) => useOfName(tx, destination, messageName.hash));
+    return use === 'done' && content !== undefined && messageName.content.equals(content) ? 'name-known' : undefined;
   }
 
   /**
    * A repeat may be of a message that an open transaction holds. Nobody can be told that it was posted: a rollback would
-   * make that a lie. True when such a transaction has been rolled back meanwhile, and the id or the link may be free.
+   * make that a lie. True when such a transaction has been rolled back meanwhile, and the id or the link is free.
    */
   async function isFreeAgain(
     outcome: PostOutcome,
@@ -195,13 +194,11 @@ export function createPosting(
     own: number | undefined,
   ): Promise<boolean> {
     if (outcome !== 'name-known' && outcome !== 'name-taken' && outcome !== 'once-used') return false;
-    const holder = await store.read(async (tx) => holderOf(tx, await idOf(tx, parcel, destination.id)));
-    if (holder === 'nobody') return true;
-    if (holder === 'visible' || holder.transaction === own) return false;
+    const use = await useOf(parcel, destination.id);
+    if (use === 'free') return true;
+    if (use === 'done' || use.transaction === own) return false;
     throw notYetDecided();
   }
-
-  const wasUsed = (use: OnceUse): Promise<boolean> => store.read((tx) => isUsed(tx, use));
 
   /** A refusal must also undo what the transaction has done so far, the registration for example. */
   async function postHeld(tx: Tx, posting: StorePosting, parcel: Parcel): Promise<PostOutcome> {
@@ -236,6 +233,7 @@ export function createPosting(
     const destination = id === undefined ? undefined : await destinations.find('queue', queue);
     if (id === undefined || destination === undefined) return undefined;
     const found = await store.read((tx) => findMessage(tx, destination.id, id));
+    if (found?.delivery?.isUnborn) throw notYetDecided();
     return found && hashOfContent(found.message.contentType, found.message.body);
   }
 
