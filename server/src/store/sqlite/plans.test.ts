@@ -8,6 +8,7 @@ import type { Destination } from '../../messaging/destination.ts';
 import { countQueue, findDestination, holdsMessages, presencesOf } from '../../messaging/queries/destinations.ts';
 import { peekQueue, purgeChunk, withReadyMessages } from '../../messaging/queries/messages.ts';
 import { expireDue, lockDeadLetters, lockDue, nextDue } from '../../messaging/queries/redelivery.ts';
+import { useOfLink, useOfName } from '../../messaging/queries/uses.ts';
 import { postAlone } from '../post-alone.ts';
 import type { Posting, Store, Tx } from '../store.ts';
 import { openSqlite } from './sqlite.ts';
@@ -59,6 +60,18 @@ it('who names a dead-letter queue is found by an index', async (t) => {
     assert.match(plan, /SEARCH source USING (COVERING )?INDEX destination_dead_letter_to \(dead_letter_to=\?\)/);
     assert.doesNotMatch(plan, /SCAN (source|destination)/);
   }
+});
+
+it('who holds an id or a once-only link is found by an index', async (t) => {
+  const store = await openSqlite(temporaryFolder());
+  t.after(() => store.close());
+  const plans: string[] = [];
+  await store.transaction(async (tx) => {
+    await useOfLink(explained(tx, plans), { chain: 1, n: 1 });
+    await useOfName(explained(tx, plans), 1, Buffer.alloc(32));
+  });
+  assert.match(plans[0] ?? '', /SEARCH txn_message USING INDEX txn_message_link \(chain=\? AND link=\?\)/);
+  assert.match(plans[1] ?? '', /SEARCH txn_message USING INDEX txn_message_name \(dest=\? AND name_hash=\?\)/);
 });
 
 /** Statements run as they are, and leave their plans. */
