@@ -17,6 +17,7 @@ import { documents } from './cases/documents.ts';
 import { entitlements } from './cases/entitlements.ts';
 import { eventStreams } from './cases/event-streams.ts';
 import { forwarding } from './cases/forwarding.ts';
+import { heldPromises } from './cases/held-promises.ts';
 import { idempotentPut } from './cases/idempotent-put.ts';
 import { limits } from './cases/limits.ts';
 import { lists } from './cases/lists.ts';
@@ -99,6 +100,7 @@ export const cases: Readonly<Record<string, (world: World) => void>> = {
   'B8: the operator': operator,
   'B10 to B12: reservations': reservations,
   'B13: messages in transactions': transactionalMessages,
+  'B13: ids and links that a transaction holds': heldPromises,
   'C1 to C7: consumers': consumers,
   'C2 to C6: entitlements': entitlements,
   'C8 and C9: terminating many, and events': consumerChanges,

@@ -1,66 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Answer, Options } from '../client.ts';
 import { expectProblem } from '../expect.ts';
+import { BATCH, createWays } from '../posting-ways.ts';
 import { countsOf, follow, poll } from '../steps.ts';
 import { createManager, flight, type Transaction } from '../transactions.ts';
-import type { Destination, Queue, World } from '../world.ts';
-
-/** A way of posting: how many messages it posts, and how. `once`: a link that can be used again after a rollback. */
-type Way = { posts: string[]; post(headers: Record<string, string>): Promise<Answer>; okay: number };
+import type { World } from '../world.ts';
 
 export function transactionalMessages(world: World): void {
   const { client } = world;
   const manager = createManager(world);
-
-  /** The header that puts a request into a transaction, for the node that gets it. */
-  function inside(transaction: Transaction): { base: string; headers: Record<string, string> } {
-    const { base, href } = manager.on(transaction.address);
-    return { base, headers: { link: `<${href}>; rel="transaction"` } };
-  }
-  const send = (method: string, address: string, transaction: Transaction, options: Options = {}) => {
-    const { base, headers } = inside(transaction);
-    return client.send(method, `${base}${address}`, { ...options, headers: { ...options.headers, ...headers } });
-  };
-
-  const BATCH = { 'content-type': 'multipart/mixed; boundary=b' };
-  const batch = [
-    '--b',
-    'Content-Type: text/plain',
-    '',
-    'one',
-    '--b',
-    'Content-Type: text/plain',
-    '',
-    'two',
-    '--b--',
-    '',
-  ].join('\r\n');
-
-  async function waysOf(queue: Destination & Partial<Queue>): Promise<Record<string, Way & { at: string }>> {
-    const links = (await client.head(queue.address)).expect(200);
-    const link = (rel: string) => client.store(links.link(rel));
-    const once = async (rel: string) => client.store((await client.post(link(rel))).expect(200).link('create-next'));
-    const text = { 'content-type': 'text/plain' };
-    const way = (at: string, okay: number, method = 'POST', many = false) => ({
-      at,
-      okay,
-      posts: many ? ['one', 'two'] : ['one'],
-      post: (headers: Record<string, string>) =>
-        client.send(method, at, { headers: { ...(many ? BATCH : text), ...headers }, body: many ? batch : 'one' }),
-    });
-    return {
-      direct: way(queue.address, 204),
-      'post-message': way(link('post-message'), 201),
-      'post-message-once': way(await once('post-message-once'), 200),
-      'post-batch': way(link('post-batch'), 201, 'POST', true),
-      'post-batch-once': way(await once('post-batch-once'), 200, 'POST', true),
-      ...(queue.message === undefined ? {} : { put: way(queue.message('chosen'), 201, 'PUT') }),
-    };
-  }
-
-  const bodyOf = ({ posts }: Way) =>
-    posts.length > 1 ? { headers: BATCH, body: batch } : { headers: { 'content-type': 'text/plain' }, body: 'one' };
+  const { inside, send, waysOf } = createWays(world, manager);
 
   async function messagesOf(transaction: Transaction): Promise<string[]> {
     const shown = (await manager.look(transaction)).children.filter(({ name }) => name === 'participant');
@@ -72,8 +21,7 @@ export function transactionalMessages(world: World): void {
       const queue = await world.queue();
       const way = (await waysOf(queue))[name] ?? assert.fail();
       const transaction = await manager.begin();
-      const method = name === 'put' ? 'PUT' : 'POST';
-      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await way.postIn(transaction)).expect(way.okay);
       (await client.post(queue.receiving)).expect(204);
       (await client.get(queue.receiving)).expect(204);
       assert.deepEqual(await messagesOf(transaction), ['messages']);
@@ -85,11 +33,10 @@ export function transactionalMessages(world: World): void {
       const queue = await world.queue();
       const way = (await waysOf(queue))[name] ?? assert.fail();
       const transaction = await manager.begin();
-      const method = name === 'put' ? 'PUT' : 'POST';
-      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
+      (await way.postIn(transaction)).expect(way.okay);
       (await manager.end(transaction, 'rolled-back')).expect(200);
       (await client.post(queue.receiving)).expect(204);
-      (await way.post({})).expect(way.okay);
+      (await way.post()).expect(way.okay);
       assert.deepEqual(await world.drain(queue), way.posts);
     });
   }
@@ -101,7 +48,7 @@ export function transactionalMessages(world: World): void {
       const way = ways[name] ?? assert.fail();
       const [kept, dropped] = [await manager.begin(), await manager.begin()];
       const next = client.store((await client.head(topic.address)).expect(200).link('next'));
-      (await send('POST', way.at, kept, bodyOf(way))).expect(way.okay);
+      (await way.postIn(kept)).expect(way.okay);
       (await send('POST', ways.direct?.at ?? '', dropped, { body: 'dropped' })).expect(204);
       (await client.get(next)).expect(204);
       await world.post(topic, ['earlier']);
@@ -231,112 +178,6 @@ export function transactionalMessages(world: World): void {
     expectProblem(await client.get(unknown), 404);
     expectProblem(await send('POST', queue.receiving, over), 410);
     (await client.post(queue.receiving)).expect(204);
-  });
-
-  it('B13 an id or a link that an open transaction holds is promised to nobody else', async () => {
-    const queue = await world.queue();
-    const ways = await waysOf(queue);
-    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
-      const way = ways[name] ?? assert.fail();
-      const method = name === 'put' ? 'PUT' : 'POST';
-      const [first, second] = [await manager.begin(), await manager.begin()];
-      (await send(method, way.at, first, bodyOf(way))).expect(way.okay);
-      // The same again in the same transaction is a repeat like any other.
-      (await send(method, way.at, first, bodyOf(way))).expect(name === 'put' ? 200 : 405);
-      expectProblem(await way.post({}), 409);
-      expectProblem(await send(method, way.at, second, bodyOf(way)), 409);
-      if (name !== 'put') expectProblem(await client.get(way.at), 409);
-      (await manager.end(first, 'rolled-back')).expect(200);
-      (await send(method, way.at, second, bodyOf(way))).expect(way.okay);
-      (await manager.commit(second)).expect(200);
-      (await way.post({})).expect(name === 'put' ? 200 : 405);
-      assert.deepEqual(await world.drain(queue), way.posts);
-    }
-  });
-
-  it('B13 whoever asks while a rollback is under way is never told that the link was used', async () => {
-    const queue = await world.queue();
-    for (const name of ['post-message-once', 'post-batch-once'] as const) {
-      for (let round = 0; round < 12; round++) {
-        const way = (await waysOf(queue))[name] ?? assert.fail();
-        const transaction = await manager.begin();
-        (await send('POST', way.at, transaction, bodyOf(way))).expect(way.okay);
-        let isOver = false;
-        const ask = async (): Promise<void> => {
-          while (!isOver) (await client.get(way.at)).expect(204, 409);
-        };
-        const asking = Promise.all([ask(), ask(), ask(), ask()]);
-        (await manager.end(transaction, 'rolled-back')).expect(200);
-        isOver = true;
-        await asking;
-      }
-    }
-    (await client.post(queue.receiving)).expect(204);
-  });
-
-  it('B13 nor when the queue was deleted, whose messages the transaction held', async () => {
-    const queue = await world.queue();
-    const { 'post-message-once': way = assert.fail() } = await waysOf(queue);
-    const transaction = await manager.begin();
-    (await send('POST', way.at, transaction, bodyOf(way))).expect(way.okay);
-    (await client.delete(queue.address, { query: { force: 'true' } })).expect(204);
-    for (const again of [() => client.get(way.at), () => way.post({})]) expectProblem(await again(), 409);
-    (await client.put(queue.address)).expect(201);
-    for (const again of [() => client.get(way.at), () => way.post({})]) expectProblem(await again(), 409);
-    (await manager.end(transaction, 'rolled-back')).expect(200);
-    (await client.get(way.at)).expect(204);
-    (await way.post({})).expect(200);
-    assert.deepEqual(await world.drain(queue), ['one']);
-  });
-
-  it('B13 of a message that a transaction holds, a PUT under its address learns nothing either', async () => {
-    const queue = await world.queue();
-    const { 'post-message-once': way = assert.fail(), put = assert.fail() } = await waysOf(queue);
-    const [first, second] = [await manager.begin(), await manager.begin()];
-    const posted = (await send('POST', way.at, first, bodyOf(way))).expect(200);
-    const address = client.store(posted.headers['content-location'] ?? '');
-    for (const body of ['one', 'other']) expectProblem(await client.put(address, { body }), 409);
-    (await send('PUT', put.at, first, bodyOf(put))).expect(201);
-    const other = { headers: { 'content-type': 'text/plain' }, body: 'other' };
-    const undecided = await send('PUT', put.at, second, other);
-    expectProblem(undecided, 409);
-    assert.ok(undecided.headers['retry-after'], 'it may be free again');
-    (await manager.end(first, 'rolled-back')).expect(200);
-    (await send('PUT', put.at, second, other)).expect(201);
-    (await manager.commit(second)).expect(200);
-    assert.deepEqual(await world.drain(queue), ['other']);
-  });
-
-  it('A12 A6 a repeat is a repeat also when its transaction has ended with the commit', async () => {
-    const queue = await world.queue();
-    const ways = await waysOf(queue);
-    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
-      const way = ways[name] ?? assert.fail();
-      const method = name === 'put' ? 'PUT' : 'POST';
-      const transaction = await manager.begin();
-      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
-      (await manager.commit(transaction)).expect(200);
-      const again = await send(method, way.at, transaction, bodyOf(way));
-      again.expect(name === 'put' ? 200 : 405);
-      if (name !== 'put') again.link('create-next');
-      assert.deepEqual(await world.drain(queue), way.posts);
-      (await send(method, way.at, transaction, bodyOf(way))).expect(name === 'put' ? 200 : 405);
-      (await client.post(queue.receiving)).expect(204);
-    }
-  });
-
-  it('B13 what a rollback undid is no repeat', async () => {
-    const queue = await world.queue();
-    const ways = await waysOf(queue);
-    for (const name of ['put', 'post-message-once', 'post-batch-once'] as const) {
-      const way = ways[name] ?? assert.fail();
-      const method = name === 'put' ? 'PUT' : 'POST';
-      const transaction = await manager.begin();
-      (await send(method, way.at, transaction, bodyOf(way))).expect(way.okay);
-      (await manager.end(transaction, 'rolled-back')).expect(200);
-      expectProblem(await send(method, way.at, transaction, bodyOf(way)), 410);
-      (await client.post(queue.receiving)).expect(204);
-    }
   });
 
   it('B13 a part of a batch that names a transaction of its own is refused, not posted outside of it', async () => {

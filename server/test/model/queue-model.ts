@@ -136,12 +136,14 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
     return before - letters.length;
   }
 
+  const lifeOf = (ttl: number | undefined): number | null => (ttl === undefined ? null : later(now(), ttl));
+
   /** A4: what the poster says counts, else what the queue is set to. */
   function placed({ delay = settings.delay ?? 0, ttl = settings.ttl }: Draft): Partial<Letter> {
     return {
       state: delay > 0 ? 'delayed' : 'ready',
       due: delay > 0 ? later(now(), delay) : null,
-      expires: ttl === undefined ? null : later(now(), ttl),
+      expires: lifeOf(ttl),
     };
   }
 
@@ -257,10 +259,10 @@ export function createQueueModel(name: string, { now, rememberIds }: Rules, isDe
       leave((letter) => moved.includes(letter));
       return moved.length;
     },
-    /** False when it is full. */
+    /** False when it is full. What comes back lives as long as the queue says. */
     takeBack(draft) {
       if (!hasRoom(1)) return false;
-      arrive(draft, {});
+      arrive(draft, { expires: lifeOf(settings.ttl) });
       return true;
     },
 
