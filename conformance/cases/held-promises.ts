@@ -15,13 +15,19 @@ export function heldPromises(world: World): void {
   const manager = createManager(world);
   const { send, waysOf } = createWays(world, manager);
 
-  it('B13 an id or a link that an open transaction holds is promised to nobody else', async () => {
+  /** A fresh queue, to which a transaction has posted in that way. */
+  async function held(name: (typeof PROMISING)[number]) {
     const queue = await world.queue();
-    const ways = await waysOf(queue);
+    const way = (await waysOf(queue))[name] ?? assert.fail();
+    const transaction = await manager.begin();
+    (await way.postIn(transaction)).expect(way.okay);
+    return { queue, way, transaction };
+  }
+
+  it('B13 an id or a link that an open transaction holds is promised to nobody else', async () => {
     for (const name of PROMISING) {
-      const way = ways[name] ?? assert.fail();
-      const [first, second] = [await manager.begin(), await manager.begin()];
-      (await way.postIn(first)).expect(way.okay);
+      const { queue, way, transaction: first } = await held(name);
+      const second = await manager.begin();
       // The same again in the same transaction is a repeat like any other.
       (await way.postIn(first)).expect(REPEATED[name]);
       expectProblem(await way.post(), 409);
@@ -36,12 +42,9 @@ export function heldPromises(world: World): void {
   });
 
   it('B13 whoever asks while a rollback is under way is never told that the link was used', async () => {
-    const queue = await world.queue();
     for (const name of ['post-message-once', 'post-batch-once'] as const) {
       for (let round = 0; round < 12; round++) {
-        const way = (await waysOf(queue))[name] ?? assert.fail();
-        const transaction = await manager.begin();
-        (await way.postIn(transaction)).expect(way.okay);
+        const { queue, way, transaction } = await held(name);
         let isOver = false;
         const ask = async (): Promise<void> => {
           while (!isOver) (await client.get(way.at)).expect(204, 409);
@@ -50,16 +53,13 @@ export function heldPromises(world: World): void {
         (await manager.end(transaction, 'rolled-back')).expect(200);
         isOver = true;
         await asking;
+        (await client.post(queue.receiving)).expect(204);
       }
     }
-    (await client.post(queue.receiving)).expect(204);
   });
 
   it('B13 nor when the queue was deleted, whose messages the transaction held', async () => {
-    const queue = await world.queue();
-    const { 'post-message-once': way = assert.fail() } = await waysOf(queue);
-    const transaction = await manager.begin();
-    (await way.postIn(transaction)).expect(way.okay);
+    const { queue, way, transaction } = await held('post-message-once');
     (await client.delete(queue.address, { query: { force: 'true' } })).expect(204);
     for (const again of [() => client.get(way.at), () => way.post()]) expectProblem(await again(), 409);
     (await client.put(queue.address)).expect(201);
@@ -89,12 +89,8 @@ export function heldPromises(world: World): void {
   });
 
   it('A12 A6 a repeat is a repeat also when its transaction has ended with the commit', async () => {
-    const queue = await world.queue();
-    const ways = await waysOf(queue);
     for (const name of PROMISING) {
-      const way = ways[name] ?? assert.fail();
-      const transaction = await manager.begin();
-      (await way.postIn(transaction)).expect(way.okay);
+      const { queue, way, transaction } = await held(name);
       (await manager.commit(transaction)).expect(200);
       const again = await way.postIn(transaction);
       again.expect(REPEATED[name]);
@@ -106,12 +102,8 @@ export function heldPromises(world: World): void {
   });
 
   it('B13 what a rollback undid is no repeat', async () => {
-    const queue = await world.queue();
-    const ways = await waysOf(queue);
     for (const name of PROMISING) {
-      const way = ways[name] ?? assert.fail();
-      const transaction = await manager.begin();
-      (await way.postIn(transaction)).expect(way.okay);
+      const { queue, way, transaction } = await held(name);
       (await manager.end(transaction, 'rolled-back')).expect(200);
       expectProblem(await way.postIn(transaction), 410);
       (await client.post(queue.receiving)).expect(204);
